@@ -9,27 +9,44 @@ import (
 
 // Notes says how columns that are not plain numbers are taken, a line for each kind.
 func (s Columns) Notes() []string {
-	var notes []string
-	for _, kind := range []struct {
-		lead string
-		says func(k int, c *Column) string
-	}{
-		{"left out, since their words hardly repeat or they count the rows (identifiers or free text): ", s.textNote},
-		{"left out, since they are empty: ", s.emptyNote},
-		{"categories: ", s.categoryNote},
-		{"dates, taken as days since the first: ", s.dateNote},
-		{"taken as what repeats: ", s.cycleNote},
-		{"numbers with marks: ", s.numberNote},
-		{"words for nothing (as NA, ? and -), taken as missing cells: ", s.nothingNote},
-	} {
-		var parts []string
-		for k := range s {
-			if text := kind.says(k, &s[k]); text != "" {
-				parts = append(parts, text)
-			}
+	leads := []string{
+		"left out, since their words hardly repeat or they count the rows (identifiers or free text): ",
+		"left out, since they are empty: ", "categories: ", "dates, taken as days since the first: ",
+		"taken as what repeats: ", "numbers with marks: ",
+		"words for nothing (as NA, ? and -), taken as missing cells: ",
+	}
+	const texts, empties, categories, dates, cycles, numbers, nothings = 0, 1, 2, 3, 4, 5, 6
+	parts := make([][]string, len(leads))
+	for k := range s {
+		c, label := &s[k], s.Label(k)
+		add := func(line int, text string) { parts[line] = append(parts[line], label+text) }
+		switch {
+		case c.Kind == Text:
+			add(texts, "")
+		case c.Kind == Empty && c.Name != "":
+			add(empties, "")
+		case c.Kind == Category && c.Buckets > 0:
+			add(categories, fmt.Sprintf(" of %d levels, of which the %d rarest share %d columns",
+				len(c.Levels)+len(c.Rest), len(c.Rest), c.Buckets))
+		case c.Kind == Category:
+			add(categories, fmt.Sprintf(" of %d levels: %s", len(c.Levels), someOf(c.Levels)))
+		case c.Kind == Date:
+			add(dates, c.dateNote())
+		case period[c.Kind] > 0:
+			names := map[Kind]string{Clock: " (times of day)", Month: " (months)", Weekday: " (days of the week)"}
+			add(cycles, names[c.Kind])
 		}
-		if parts != nil {
-			notes = append(notes, kind.lead+shortened(parts))
+		if with := c.marks(); with != nil {
+			add(numbers, " with "+strings.Join(with, " and "))
+		}
+		if c.Nothing > 0 {
+			parts[nothings] = append(parts[nothings], fmt.Sprintf("%d in %s", c.Nothing, label))
+		}
+	}
+	var notes []string
+	for k, lead := range leads {
+		if parts[k] != nil {
+			notes = append(notes, lead+shortened(parts[k]))
 		}
 	}
 	return notes
@@ -52,36 +69,9 @@ func (s Columns) Label(k int) string {
 	return Label(s.Sources(), k)
 }
 
-func (s Columns) textNote(k int, c *Column) string {
-	if c.Kind != Text {
-		return ""
-	}
-	return s.Label(k)
-}
-
-func (s Columns) emptyNote(k int, c *Column) string {
-	if c.Kind != Empty || c.Name == "" {
-		return ""
-	}
-	return s.Label(k)
-}
-
-func (s Columns) categoryNote(k int, c *Column) string {
-	switch {
-	case c.Kind != Category:
-		return ""
-	case c.Buckets > 0:
-		return fmt.Sprintf("%s of %d levels, of which the %d rarest share %d columns", s.Label(k),
-			len(c.Levels)+len(c.Rest), len(c.Rest), c.Buckets)
-	}
-	return fmt.Sprintf("%s of %d levels: %s", s.Label(k), len(c.Levels), someOf(c.Levels))
-}
-
-func (s Columns) dateNote(k int, c *Column) string {
-	if c.Kind != Date {
-		return ""
-	}
-	text := fmt.Sprintf("%s since %s", s.Label(k), AsDate(c.First))
+// dateNote says how a date is written and taken.
+func (c *Column) dateNote() string {
+	text := " since " + AsDate(c.First)
 	if c.Layout != "" && !strings.HasPrefix(c.Layout, "2006") {
 		text += ", written as " + readable.Replace(c.Layout)
 	}
@@ -96,35 +86,16 @@ var readable = strings.NewReplacer("Q1", "quarter", "2006", "year", "January", "
 	"weekday", "Mon", "weekday", "15", "hour", "04", "minute", "05", "second", "06", "year", "PM", "AM/PM",
 	"1", "month", "2", "day", "3", "hour")
 
-func (s Columns) cycleNote(k int, c *Column) string {
-	if period[c.Kind] == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s)", s.Label(k), map[Kind]string{
-		Clock: "times of day", Month: "months", Weekday: "days of the week",
-	}[c.Kind])
-}
-
-func (s Columns) numberNote(k int, c *Column) string {
-	var with []string
-	if c.Decimal == "," {
+// marks are what stands with the numbers of a column.
+func (c *Column) marks() (with []string) {
+	switch {
+	case c.Decimal == ",":
 		with = append(with, "decimal commas")
-	}
-	if c.Decimal == "." && c.Sign == "" {
+	case c.Decimal == "." && c.Sign == "":
 		with = append(with, "marks between thousands")
 	}
 	if c.Sign != "" {
 		with = append(with, "the sign "+c.Sign)
 	}
-	if with == nil {
-		return ""
-	}
-	return s.Label(k) + " with " + strings.Join(with, " and ")
-}
-
-func (s Columns) nothingNote(k int, c *Column) string {
-	if c.Nothing == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d in %s", c.Nothing, s.Label(k))
+	return with
 }

@@ -78,19 +78,24 @@ func confusionTable(s *page.Section, classes []string, count [][]int) {
 
 // accuracyText says how many classes are right, beside the share of the most frequent one.
 func accuracyText(classes []string, count [][]int) string {
-	right, total, most := 0, 0, 0
-	rows := make([]int, len(count))
+	right, most, class, _ := shares(count)
+	return fmt.Sprintf("%.1f %% of the classes are right; the most frequent class, %s, has %.1f %% of the rows.",
+		100*right, classes[class], 100*most)
+}
+
+// shares are those of the rows whose class is right and of the most frequent class, and how many rows there are.
+func shares(count [][]int) (right, most float64, class, rows int) {
 	for k, row := range count {
-		right += row[k]
+		n := 0
 		for _, c := range row {
-			rows[k] += c
+			n += c
 		}
-		if total += rows[k]; rows[k] > rows[most] {
-			most = k
+		rows, right = rows+n, right+float64(row[k])
+		if float64(n) > most {
+			most, class = float64(n), k
 		}
 	}
-	return fmt.Sprintf("%.1f %% of the classes are right; the most frequent class, %s, has %.1f %% of the rows.",
-		100*float64(right)/float64(total), classes[most], 100*float64(rows[most])/float64(total))
+	return right / float64(rows), most / float64(rows), class, rows
 }
 
 // reliabilityTable adds how often the class predicted is the true one, by its probability.

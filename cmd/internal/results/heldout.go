@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -73,10 +72,10 @@ func HeldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 
 func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	if model.Classes() != nil {
-		right, sure, most := heldOutAccuracy(h)
+		right, most, _, rows := shares(confusionOf(h))
 		s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, nil))
 		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%; %v", 100*right,
-			100*sure, 100*most, &s)
+			100*math.Sqrt(right*(1-right)/float64(rows)), 100*most, &s)
 	}
 	const listed = 5
 	var parts []string
@@ -91,9 +90,9 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 			parts = append(parts, name+" has "+heldOutQuantile(h, j, q[j%len(q)]))
 			continue
 		}
-		rmse, sure, mean := heldOutError(h, j)
-		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(rmse, 3),
-			figure(sure, 2), figure(mean, 3)))
+		e := fitError(h.Predictions, h.Targets, j)
+		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(e.RMSE, 3),
+			figure(e.stderr, 2), figure(e.Deviation, 3)))
 	}
 	if more := len(names) - listed; more > 0 {
 		parts = append(parts, Counted(more, "more target"))
@@ -108,25 +107,6 @@ func figure(v float64, digits int) string {
 		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	}
 	return text
-}
-
-// heldOutError is the root mean squared error of target j, its standard error by that of the squares, and the error
-// of the mean of the targets; NaN where none is observed.
-func heldOutError(h *iokl.HeldOut, j int) (rmse, sure, mean float64) {
-	var y, squares []float64
-	for i := range h.Targets.RawMatrix().Rows {
-		if v := h.Targets.At(i, j); !math.IsNaN(v) {
-			e := v - h.Predictions.At(i, j)
-			y, squares = append(y, v), append(squares, e*e)
-		}
-	}
-	mse, deviation := stat.PopMeanStdDev(squares, nil)
-	rmse = math.Sqrt(mse)
-	if rmse > 0 {
-		sure = deviation / math.Sqrt(float64(len(squares))) / (2 * rmse)
-	}
-	_, mean = stat.PopMeanStdDev(y, nil)
-	return rmse, sure, mean
 }
 
 // heldOutQuantile says the mean loss of output j, the quantile τ, that of the quantile of the targets, and the share of
@@ -148,25 +128,6 @@ func heldOutQuantile(h *iokl.HeldOut, j int, tau float64) string {
 	n := float64(len(y))
 	return fmt.Sprintf("a loss of %s, its constant %s, and %.1f %% of the targets below", figure(own/n, 3),
 		figure(without/n, 3), 100*below/n)
-}
-
-// heldOutAccuracy is the share of rows whose class is right, its standard error, and the share of
-// the most frequent class.
-func heldOutAccuracy(h *iokl.HeldOut) (right, sure, most float64) {
-	rows, n := h.Targets.Dims()
-	count := make([]float64, n)
-	for i := range rows {
-		is := floats.MaxIdx(h.Targets.RawRowView(i))
-		if count[is]++; is == floats.MaxIdx(h.Predictions.RawRowView(i)) {
-			right++
-		}
-	}
-	l := float64(rows)
-	right /= l
-	for _, c := range count {
-		most = max(most, c/l)
-	}
-	return right, math.Sqrt(right * (1 - right) / l), most
 }
 
 // ClassesOf names the class of each row of a classifier's outputs.

@@ -44,6 +44,8 @@ type outputError struct {
 	Quantiles []float64 `json:"quantiles"` // of the residuals: see residualQuantiles
 	Observed  []float64 `json:"observed"`  // of some rows
 	Predicted []float64 `json:"predicted"`
+
+	stderr float64 // of RMSE, by that of the squares
 }
 
 var residualQuantiles = []float64{0, 0.05, 0.25, 0.5, 0.75, 0.95, 1}
@@ -143,14 +145,20 @@ func (o *Origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 	if model.Classes() == nil {
 		return
 	}
+	o.Confusion = confusionOf(h)
+}
+
+// confusionOf counts the held-out rows of each class (row) that were taken for each class (column).
+func confusionOf(h *iokl.HeldOut) [][]int {
 	rows, n := h.Targets.Dims()
-	o.Confusion = make([][]int, n)
+	count := make([][]int, n)
 	for k := range n {
-		o.Confusion[k] = make([]int, n)
+		count[k] = make([]int, n)
 	}
 	for i := range rows {
-		o.Confusion[floats.MaxIdx(h.Targets.RawRowView(i))][floats.MaxIdx(h.Predictions.RawRowView(i))]++
+		count[floats.MaxIdx(h.Targets.RawRowView(i))][floats.MaxIdx(h.Predictions.RawRowView(i))]++
 	}
+	return count
 }
 
 // compare fills in the errors of the predictions F of the targets Y.
@@ -187,19 +195,21 @@ func (o *Origin) measure(model *iokl.Model, all blas.General, Y mat.Matrix) erro
 // fitError compares column j of the predictions F with that of the targets Y,
 // those that are missing left out.
 func fitError(F *mat.Dense, Y mat.Matrix, j int) outputError {
-	var y, f, residual []float64
-	var ss float64
+	var y, f, residual, squares []float64
 	for i := range F.RawMatrix().Rows {
 		if v := Y.At(i, j); !math.IsNaN(v) {
-			y, f, residual = append(y, v), append(f, F.At(i, j)), append(residual, v-F.At(i, j))
-			ss += (v - F.At(i, j)) * (v - F.At(i, j))
+			e := v - F.At(i, j)
+			y, f, residual, squares = append(y, v), append(f, F.At(i, j)), append(residual, e), append(squares, e*e)
 		}
 	}
 	if len(y) == 0 {
 		return outputError{}
 	}
 	var e outputError
-	e.RMSE = math.Sqrt(ss / float64(len(y)))
+	mse, spread := stat.PopMeanStdDev(squares, nil)
+	if e.RMSE = math.Sqrt(mse); e.RMSE > 0 {
+		e.stderr = stat.StdErr(spread, float64(len(y))) / (2 * e.RMSE)
+	}
 	_, e.Deviation = stat.PopMeanStdDev(y, nil)
 	if e.Deviation > 0 {
 		e.Relative = e.RMSE / e.Deviation

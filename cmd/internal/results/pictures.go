@@ -143,7 +143,8 @@ func CVFigures(r *iokl.CVResult) []picture.Figure {
 		return nil
 	}
 	c := picture.Chart{
-		Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), X: "λ", Y: r.Metric, LogX: true,
+		Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds),
+		X:     "λ", Y: r.Metric, LogX: true,
 	}
 	paths := splitPaths(points, r.Metric)
 	if n := len(paths); n > mostPaths {

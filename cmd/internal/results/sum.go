@@ -102,7 +102,8 @@ func couplingWords(model *iokl.Model) (words []string) {
 		for _, i := range idx[:min(most, len(idx))] {
 			moved = append(moved, fmt.Sprintf("%s %.0f %%", names[i], 100*own[i]/floats.Sum(own)))
 		}
-		text := fmt.Sprintf("%s has %.0f %% of the variation; it moves %s", c.kernel, 100*c.share, strings.Join(moved, ", "))
+		text := fmt.Sprintf("%s has %.0f %% of the variation; it moves %s", c.kernel, 100*c.share,
+			strings.Join(moved, ", "))
 		if top > 0 {
 			i, j := pair[0], pair[1]
 			text += fmt.Sprintf(", and couples %s and %s most (%+.2f)", names[i], names[j],
