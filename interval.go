@@ -8,10 +8,10 @@ import (
 	"context"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
@@ -176,7 +176,7 @@ func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*
 				set = append(set, name)
 			}
 		}
-		r.Classes = append(r.Classes, m.learned.Out.Classes[learn.Largest(r.Outputs.RawRowView(i))])
+		r.Classes = append(r.Classes, m.learned.Out.Classes[floats.MaxIdx(r.Outputs.RawRowView(i))])
 		r.Sets = append(r.Sets, set)
 	}
 	return r, nil

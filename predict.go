@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
@@ -86,7 +87,7 @@ func (m *Model) Classify(X mat.Matrix) ([]string, error) {
 	}
 	labels := make([]string, F.RawMatrix().Rows)
 	for i := range labels {
-		labels[i] = m.learned.Out.Classes[learn.Largest(F.RawRowView(i))]
+		labels[i] = m.learned.Out.Classes[floats.MaxIdx(F.RawRowView(i))]
 	}
 	return labels, nil
 }

@@ -97,6 +97,16 @@ func TakeRows(a General, idx []int) General {
 	return b
 }
 
+// Fill sets every element of a to v.
+func Fill(a General, v float64) {
+	for i := range a.Rows {
+		row := Row(a, i)
+		for j := range row {
+			row[j] = v
+		}
+	}
+}
+
 // Zero sets every element of a to 0.
 func Zero(a General) {
 	for i := range a.Rows {

@@ -40,7 +40,7 @@ func (g *Gram) Err() error { return g.err }
 // Apply computes dst = Γ·x for D×k blocks, in one pass over the data.
 func (g *Gram) Apply(dst, x blas.General) {
 	if g.err != nil {
-		fillNaN(dst)
+		blas.Fill(dst, math.NaN())
 		return
 	}
 	blas.Zero(dst)
@@ -54,16 +54,7 @@ func (g *Gram) Apply(dst, x blas.General) {
 	})
 	if err != nil {
 		g.err = fmt.Errorf("stream: multiplying by the feature Gram matrix: %w", err)
-		fillNaN(dst)
-	}
-}
-
-func fillNaN(a blas.General) {
-	for i := range a.Rows {
-		row := blas.Row(a, i)
-		for j := range row {
-			row[j] = math.NaN()
-		}
+		blas.Fill(dst, math.NaN())
 	}
 }
 

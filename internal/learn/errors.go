@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 )
@@ -92,7 +94,7 @@ func Compare(F, Y, W blas.General) (mse []float64, accuracy float64) {
 		if !whole {
 			continue
 		}
-		if rows += weight; Largest(f) == Largest(y) {
+		if rows += weight; floats.MaxIdx(f) == floats.MaxIdx(y) {
 			right += weight
 		}
 	}
@@ -103,17 +105,6 @@ func Compare(F, Y, W blas.General) (mse []float64, accuracy float64) {
 		rows = 1
 	}
 	return mse, right / rows
-}
-
-// Largest is the index of the first largest element.
-func Largest(row []float64) int {
-	best := 0
-	for j, v := range row {
-		if v > row[best] {
-			best = j
-		}
-	}
-	return best
 }
 
 // Judge compares predictions F of a model that learned the targets of out with what was

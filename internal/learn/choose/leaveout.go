@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -112,7 +114,7 @@ func standardError(r *learn.Refits, metric string) float64 {
 			}
 		}
 		if metric == "accuracy" {
-			if learn.Largest(f) == learn.Largest(y) {
+			if floats.MaxIdx(f) == floats.MaxIdx(y) {
 				rows[i] = 1
 			}
 			count = 1

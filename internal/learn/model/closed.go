@@ -83,7 +83,7 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 		c.lo.Deviations(c.D)
 		for _, k := range c.means {
 			blas.Copy(blas.View(c.R, 0, k, c.l, 1), blas.View(Y, 0, k, c.l, 1))
-			fill(blas.View(c.D, 0, k, c.l, 1), 1)
+			blas.Fill(blas.View(c.D, 0, k, c.l, 1), 1)
 		}
 		c.noise()
 	}
@@ -91,20 +91,10 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	return c, nil
 }
 
-// fill makes all elements of a v.
-func fill(a blas.General, v float64) {
-	for i := range a.Rows {
-		row := blas.Row(a, i)
-		for k := range row {
-			row[k] = v
-		}
-	}
-}
-
 // rest makes the columns 0 of the outputs that the model predicts without kernels.
 func (c *closed) rest(a blas.General) {
 	for _, k := range c.means {
-		fill(blas.View(a, 0, k, a.Rows, 1), 0)
+		blas.Fill(blas.View(a, 0, k, a.Rows, 1), 0)
 	}
 }
 

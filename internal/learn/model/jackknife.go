@@ -71,7 +71,7 @@ func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Inte
 // scales are what sizes are multiplied by at the rows of Z.
 func (c *closed) scales(ctx context.Context, Z blas.General, q Interval) (blas.General, error) {
 	scale := blas.NewGeneral(Z.Rows, c.R.Cols)
-	fill(scale, 1)
+	blas.Fill(scale, 1)
 	if !q.Local {
 		return scale, nil
 	}

@@ -18,47 +18,32 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/stream"
 )
 
 // Draw returns a survey with at most so many of the rows, drawn uniformly by the seed, and how many there are.
 func Draw(ctx context.Context, rows Rows, sample int, opt Options) (s *stream.Survey, all int64, err error) {
+	s, bad, err := survey(ctx, rows, sample, &opt)
+	if err = cmp.Or(err, bad); err != nil {
+		return nil, 0, err
+	}
+	if all = s.Rows; rows.Count > 0 {
+		all = rows.Count
+	}
+	return s, all, nil
+}
+
+// survey surveys the rows, up to one that cannot be read, of which bad tells.
+func survey(ctx context.Context, rows Rows, sample int, opt *Options) (s *stream.Survey, bad, err error) {
 	src, err := rows.Open()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	defer func() { _ = closeSource(src) }()
 	part := &surveyed{Source: src, left: cmp.Or(opt.SurveyRows, -1), progress: opt.Progress}
-	if s, err = stream.Inspect(ctx, part, rows.Inputs, rows.Outputs, sample, opt.Seed); err != nil {
-		return nil, 0, rowError(err)
-	}
-	all = s.Rows
-	if rows.Count > 0 {
-		all = rows.Count
-	}
-	return s, all, rowError(part.err)
-}
-
-// inspect surveys the rows.
-func (d *Data) inspect(ctx context.Context) error {
-	src, err := d.rows.Open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = closeSource(src) }()
-	s := &surveyed{Source: src, left: cmp.Or(d.opt.SurveyRows, -1), progress: d.opt.Progress}
-	d.survey, err = stream.Inspect(ctx, s, d.rows.Inputs, d.rows.Outputs, defaults.SurveySamples, d.opt.Seed)
-	if err != nil {
-		return rowError(err)
-	}
-	// A row that cannot be read will end the pass too; with a checkpoint, its rows
-	// before that one are worth taking once they say enough about the data.
-	if s.err != nil && (d.opt.Checkpoint == "" || d.survey.Rows < defaults.SurveySamples) {
-		return rowError(s.err)
-	}
-	return nil
+	s, err = stream.Inspect(ctx, part, rows.Inputs, rows.Outputs, sample, opt.Seed)
+	return s, rowError(part.err), rowError(err)
 }
 
 // surveyed is a source that ends after some rows, or before one that is bad.

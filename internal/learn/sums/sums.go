@@ -102,8 +102,14 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 		return d.plan(ctx, s.Sample)
 	}
 	if d.survey == nil {
-		if err := d.inspect(ctx); err != nil {
+		var bad error
+		if d.survey, bad, err = survey(ctx, d.rows, defaults.SurveySamples, &d.opt); err != nil {
 			return err
+		}
+		// A row that cannot be read will end the pass too; with a checkpoint, its rows
+		// before that one are worth taking once they say enough about the data.
+		if bad != nil && (d.opt.Checkpoint == "" || d.survey.Rows < defaults.SurveySamples) {
+			return bad
 		}
 	}
 	switch {
@@ -444,9 +450,7 @@ func (g *jointGram) Apply(dst, x blas.General) {
 	sum := blas.Clone(dst)
 	if err := g.ranks.Allreduce(sum.Data); err != nil {
 		g.failed = cmp.Or(g.failed, fmt.Errorf("adding up the products of the ranks: %w", err))
-		for i := range sum.Data {
-			sum.Data[i] = math.NaN()
-		}
+		blas.Fill(sum, math.NaN())
 	}
 	blas.Copy(dst, sum)
 }
