@@ -31,33 +31,34 @@ func KernelsFor(nodes, rows int) []string {
 // Options of [Infer]. The zero value is useful: it is the one setting that all
 // published figures of this package come from.
 type Options struct {
-	Lag int // how many past values of each series are used; 0 means 1
+	Lag int `json:"lag"` // how many past values of each series are used; 0 means 1
 	// SPEC strings of package kernel, "groups" standing for each node's past; nil means those of KernelsFor
-	Kernels []string
-	Decay   float64 // the value k steps back counts Decay^(k-1) in distances; 0 means 0.5, 1 weighs all alike
+	Kernels []string `json:"kernels"`
+	// the value k steps back counts Decay^(k-1) in distances; 0 means 0.5, 1 weighs all alike
+	Decay float64 `json:"decay"`
 
-	Lambda float64 // λ of every node; 0 means 0.1 unless Lambdas is given
+	Lambda float64 `json:"lambda"` // λ of every node; 0 means 0.1 unless Lambdas is given
 	// Lambdas, when not empty, are the candidates of a time-ordered cross-validation:
 	// fits to the first parts of the series are judged on the parts that follow.
-	Lambdas []float64
-	PerNode bool // choose λ for each node, not one for all
-	Folds   int  // of the cross-validation; 0 means 4
+	Lambdas []float64 `json:"lambdas"`
+	PerNode bool      `json:"per_node"` // choose λ for each node, not one for all
+	Folds   int       `json:"folds"`    // of the cross-validation; 0 means 4
 
-	Norm string // regularizer as in regularizer.Parse; "" means lp:1
+	Norm string `json:"norm"` // regularizer as in regularizer.Parse; "" means lp:1
 	// Nonlinear leaves the linear past of all nodes unpenalized, not only that of the
 	// node itself: the kernels, and so the graph, are left with what is not linear.
 	// It takes ten samples for each of the nodes' past values.
-	Nonlinear bool
-	FixL      bool    // keep L^i = I for nodes of several series, instead of learning it
-	Tol       float64 // relative gap at which a fit ends; 0 means 0.005
-	MaxIter   int     // outer iterations of a fit; 0 means 50
+	Nonlinear bool    `json:"nonlinear"`
+	FixL      bool    `json:"fix_l"`    // keep L^i = I for nodes of several series, instead of learning it
+	Tol       float64 `json:"tol"`      // relative gap at which a fit ends; 0 means 0.005
+	MaxIter   int     `json:"max_iter"` // outer iterations of a fit; 0 means 50
 	// part of each replicate, at its end, that RMSE is computed on after fitting to the rest; 0
 	// means 0.2, negative means none
-	HoldOut float64
+	HoldOut float64 `json:"hold_out"`
 
-	Seed     uint64       // of everything random
-	MaxBytes int64        // refuse to allocate more for kernels; 0 means no limit
-	Backend  blas.Backend `json:"-"` // nil means the active one
+	Seed     uint64       `json:"seed"`      // of everything random
+	MaxBytes int64        `json:"max_bytes"` // refuse to allocate more for kernels; 0 means no limit
+	Backend  blas.Backend `json:"-"`         // nil means the active one
 
 	// Ranks share the nodes of every fit, and the rounds of a resampling; all then
 	// have all results. nil means this process alone. Each builds all kernels. They

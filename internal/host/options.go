@@ -16,7 +16,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/stream"
 )
 
 // decode reads one JSON object into v, which keeps its values where the object has none; ""
@@ -119,35 +118,11 @@ func IntervalOptions(text string) (opt iokl.IntervalOptions, err error) {
 	return opt, err
 }
 
-// study is [granger.Options] with names for JSON.
-type study struct {
-	Lag     int      `json:"lag"`
-	Kernels []string `json:"kernels"`
-	Decay   float64  `json:"decay"`
-
-	Lambda  float64   `json:"lambda"`
-	Lambdas []float64 `json:"lambdas"`
-	PerNode bool      `json:"per_node"`
-	Folds   int       `json:"folds"`
-
-	Norm      string  `json:"norm"`
-	Nonlinear bool    `json:"nonlinear"`
-	FixL      bool    `json:"fix_l"`
-	Tol       float64 `json:"tol"`
-	MaxIter   int     `json:"max_iter"`
-	HoldOut   float64 `json:"hold_out"`
-
-	Seed     uint64       `json:"seed"`
-	MaxBytes int64        `json:"max_bytes"`
-	Backend  blas.Backend `json:"-"`
-	Ranks    stream.Ranks `json:"-"`
-}
-
 // GrangerOptions reads the JSON form of [granger.Options] and, beside it, the names of the
 // series, the node of each and the replicate of each row. Nodes are in the order in which they first appear.
 func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options, error) {
 	var o struct {
-		study
+		granger.Options
 		Names     []string `json:"names"`
 		Groups    []string `json:"groups"`
 		Replicate []int    `json:"replicate"`
@@ -157,7 +132,7 @@ func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options
 	if err != nil {
 		return nil, granger.Options{}, err
 	}
-	if o.study.Backend, err = backend(o.Backend); err != nil {
+	if o.Options.Backend, err = backend(o.Backend); err != nil {
 		return nil, granger.Options{}, err
 	}
 	d := &granger.Data{Names: o.Names, X: X, Replicate: o.Replicate}
@@ -181,5 +156,5 @@ func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options
 			return nil, granger.Options{}, err
 		}
 	}
-	return d, granger.Options(o.study), nil
+	return d, o.Options, nil
 }
