@@ -82,14 +82,22 @@ func equation(A, B, Q *C.iokl_matrix, names [3]string) (list [3]blas.General, er
 	return list, nil
 }
 
-// solved checks the place for a result, and returns what fills it.
-func solved(at *C.iokl_solved) (func(residual float64, iterations int), error) {
-	if at == nil {
-		return func(float64, int) {}, nil
-	}
-	return func(residual float64, iterations int) {
-		at.residual, at.iterations = C.double(residual), C.int64_t(iterations)
-	}, sized(at.size, C.sizeof_iokl_solved, "result")
+// solve runs f as call does, with what notes the residual and the iterations of its result at the place for these, if
+// there is one.
+func solve(
+	at *C.iokl_solved, e *C.iokl_error, f func(tell func(residual float64, iterations int)) error,
+) C.iokl_status {
+	return call(e, func() error {
+		if at == nil {
+			return f(func(float64, int) {})
+		}
+		if err := sized(at.size, C.sizeof_iokl_solved, "result"); err != nil {
+			return err
+		}
+		return f(func(residual float64, iterations int) {
+			at.residual, at.iterations = C.double(residual), C.int64_t(iterations)
+		})
+	})
 }
 
 //export iokl_solve_sylvester
@@ -97,11 +105,7 @@ func iokl_solve_sylvester(
 	K, L *C.iokl_matrix, mu C.double, Y, X *C.iokl_matrix, method *C.char, tol C.double, at *C.iokl_solved,
 	e *C.iokl_error,
 ) C.iokl_status {
-	return call(e, func() error {
-		tell, err := solved(at)
-		if err != nil {
-			return err
-		}
+	return solve(at, e, func(tell func(float64, int)) error {
 		m, err := equation(K, L, Y, [3]string{"K", "L", "Y"})
 		if err != nil {
 			return err
@@ -165,11 +169,7 @@ func symmetric(a blas.General, name string) error {
 func iokl_solve_general(
 	A, B *C.iokl_matrix, mu C.double, Q, X *C.iokl_matrix, at *C.iokl_solved, e *C.iokl_error,
 ) C.iokl_status {
-	return call(e, func() error {
-		tell, err := solved(at)
-		if err != nil {
-			return err
-		}
+	return solve(at, e, func(tell func(float64, int)) error {
 		m, err := equation(A, B, Q, [3]string{"A", "B", "Q"})
 		if err != nil {
 			return err
@@ -225,11 +225,7 @@ func iokl_solve_operator(
 	f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, x, b *C.double, tol C.double, maxIter C.int64_t, at *C.iokl_solved,
 	e *C.iokl_error,
 ) C.iokl_status {
-	return call(e, func() error {
-		tell, err := solved(at)
-		if err != nil {
-			return err
-		}
+	return solve(at, e, func(tell func(float64, int)) error {
 		if x == nil || b == nil || !(tol >= 0) || maxIter < 0 {
 			return host.Input("x or b is NULL, or tol or max_iterations negative")
 		}
@@ -247,11 +243,7 @@ func iokl_eigenpairs(
 	f C.iokl_apply, arg unsafe.Pointer, n, k C.int64_t, smallest C.int32_t, tol C.double, values *C.double,
 	vectors *C.iokl_matrix, at *C.iokl_solved, e *C.iokl_error,
 ) C.iokl_status {
-	return call(e, func() error {
-		tell, err := solved(at)
-		if err != nil {
-			return err
-		}
+	return solve(at, e, func(tell func(float64, int)) error {
 		if values == nil || k < 1 || k > n || !(tol >= 0) {
 			return host.Input("%d eigenvalues of %d to NULL or a tolerance of %g", k, n, float64(tol))
 		}
@@ -278,11 +270,7 @@ func iokl_solve_output_kernel(
 	AtA, AtY *C.iokl_matrix, yy, samples C.double, B *C.iokl_matrix, lambda, tau C.double, X *C.iokl_matrix,
 	tol C.double, value *C.double, at *C.iokl_solved, e *C.iokl_error,
 ) C.iokl_status {
-	return call(e, func() error {
-		tell, err := solved(at)
-		if err != nil {
-			return err
-		}
+	return solve(at, e, func(tell func(float64, int)) error {
 		m, err := equation(AtA, B, AtY, [3]string{"AtA", "B", "AtY"})
 		if err != nil {
 			return err
