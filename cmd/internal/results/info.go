@@ -94,7 +94,7 @@ func (r *Info) Write(w io.Writer, model *iokl.Model) error {
 		words []string
 		table *page.Table
 	}{
-		{title: "inputs by relevance (how much kernels vary with each, 1 for the largest)", table: relevanceTable(model)},
+		{title: "inputs by relevance (how much kernels vary with each)", table: relevanceTable(model)},
 		{"outputs", outputWords(model), outputTable(model)},
 		{title: "kernels with an output kernel of their own", words: couplingWords(model)},
 	} {

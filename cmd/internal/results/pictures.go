@@ -132,9 +132,9 @@ func confusionFigure(model *iokl.Model, F *mat.Dense, labels []string, file stri
 	return h.Figure("predictions"), nil
 }
 
-// CVFigures shows the errors of the best settings against λ, with error bars: a curve for each that differs in more than
-// λ, at most mostPaths. Errors over more than two decades have a logarithmic axis: on another the least are nearer to 0
-// than a line is wide. Errors that are not finite are left out.
+// CVFigures shows the errors of the best settings against λ, with error bars: a curve for each that differs in more
+// than λ, at most mostPaths. Errors over more than two decades have a logarithmic axis: on another the least are nearer
+// to 0 than a line is wide. Errors that are not finite are left out.
 func CVFigures(r *iokl.CVResult) []picture.Figure {
 	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 	points := slices.DeleteFunc(slices.Clone(r.Points), func(q iokl.CVPoint) bool { return !finite(q.Mean) })
