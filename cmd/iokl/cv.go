@@ -29,30 +29,25 @@ type destinations struct{ out, plot, page string }
 
 // foldFlags say what cross-validation tries and how.
 type foldFlags struct {
+	opt           iokl.CVOptions
 	lambdas, taus string
-	norms         []string
 	models        []string
-	folds         int
-	leaveOut      bool
-	repeats       int
-	metric        string
-	timeOrdered   bool
 	foldGroups    string
-	oneSE         bool
 }
 
 func (c *foldFlags) flags(f *pflag.FlagSet) {
+	o := &c.opt
 	f.StringVar(&c.lambdas, "lambdas", "", "")
 	f.StringVar(&c.taus, "taus", "", "")
-	f.StringArrayVar(&c.norms, "norms", nil, "")
+	f.StringArrayVar(&o.Norms, "norms", nil, "")
 	f.StringSliceVar(&c.models, "models", nil, "")
-	c.folds = 10
-	f.Var(&foldCount{&c.folds, &c.leaveOut}, "folds", "")
-	f.IntVar(&c.repeats, "repeats", 1, "")
-	f.StringVar(&c.metric, "metric", "mse", "")
-	f.BoolVar(&c.timeOrdered, "time-ordered", false, "")
+	o.Folds = 10
+	f.Var(&foldCount{&o.Folds, &o.LeaveOneOut}, "folds", "")
+	f.IntVar(&o.Repeats, "repeats", 1, "")
+	f.StringVar(&o.Metric, "metric", "mse", "")
+	f.BoolVar(&o.TimeOrdered, "time-ordered", false, "")
 	f.StringVar(&c.foldGroups, "fold-groups", "", "")
-	f.BoolVar(&c.oneSE, "one-se", false, "")
+	f.BoolVar(&o.OneSE, "one-se", false, "")
 }
 
 // foldCount is a number of folds, or loo.
@@ -85,14 +80,11 @@ func (c *foldCount) Set(text string) (err error) {
 
 // options of the library, for so many rows; fewer than 0 when that is not known.
 func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
-	opt := iokl.CVOptions{
-		Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric,
-		TimeOrdered: c.timeOrdered, OneSE: c.oneSE, LeaveOneOut: c.leaveOut,
-	}
+	opt := c.opt
 	for _, m := range c.models {
 		opt.Models = append(opt.Models, iokl.ModelKind(m))
 	}
-	if (c.leaveOut || !cmd.Flags().Changed("folds")) && rows >= 0 {
+	if (opt.LeaveOneOut || !cmd.Flags().Changed("folds")) && rows >= 0 {
 		opt.Folds = 0 // as many as the library takes for these rows
 	}
 	var err error
@@ -162,7 +154,7 @@ func newCVCmd() *cobra.Command {
 				return err
 			}
 			if cmd.Flags().Changed("lambda") {
-				c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.lambda))
+				c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.opt.Lambda))
 			}
 			if !s.on && s.checkpoint != "" {
 				return errors.New("--checkpoint is for --stream")
@@ -173,13 +165,13 @@ func newCVCmd() *cobra.Command {
 			if err := l.cost.begin(&d, &s, &opt); err != nil {
 				return err
 			}
-			if c.metric == "mse" && !cmd.Flags().Changed("metric") && opt.Loss != "" && opt.Loss != "squared" {
-				c.metric = "loss"
+			if c.opt.Metric == "mse" && !cmd.Flags().Changed("metric") && opt.Loss != "" && opt.Loss != "squared" {
+				c.opt.Metric = "loss"
 			}
 			if s.on {
 				return c.stream(cmd, &m, &d, &s, opt, to)
 			}
-			d.orLabels = c.metric == "accuracy"
+			d.orLabels = c.opt.Metric == "accuracy"
 			data, err := d.load(cmd)
 			if err != nil {
 				return err
@@ -188,7 +180,7 @@ func newCVCmd() *cobra.Command {
 			if err := l.cost.read(cmd, &d, &opt); err != nil {
 				return err
 			}
-			if c.metric == "accuracy" && data.labels == nil && data.Y.Data.Cols == 1 {
+			if c.opt.Metric == "accuracy" && data.labels == nil && data.Y.Data.Cols == 1 {
 				data.labels = labelsOf(data.Y)
 			}
 			if opt.CV, err = c.options(cmd, data.rows()); err != nil {

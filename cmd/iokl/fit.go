@@ -27,58 +27,47 @@ import (
 
 // learnFlags say what is learned and how.
 type learnFlags struct {
-	kernels     []string
-	lambda, tau float64
-	norm        string
-	learn       string
-	standardize string
-	solver      string
-	sylvester   string
-	tol         float64
-	maxOuter    int
-	float32     bool
-	budget      time.Duration
-	modelFlags
+	opt           iokl.Options
+	certify       string
+	float32       bool
 	cost          weightFlags
 	foldsBy, hide string
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&l.kernels, "kernel", nil, "")
-	f.Float64Var(&l.lambda, "lambda", 0, "")
-	f.Float64Var(&l.tau, "tau", 0, "")
-	f.StringVar(&l.norm, "norm", "", "")
-	f.StringVar(&l.learn, "learn", "", "")
-	l.modelFlags.flags(f)
+	o := &l.opt
+	f.StringArrayVar(&o.Kernels, "kernel", nil, "")
+	f.Float64Var(&o.Lambda, "lambda", 0, "")
+	f.Float64Var(&o.Tau, "tau", 0, "")
+	f.StringVar(&o.Norm, "norm", "", "")
+	f.StringVar((*string)(&o.Learn), "learn", "", "")
+	f.StringVar((*string)(&o.Model), "model", "", "")
+	f.StringVar(&l.certify, "certify", "", "")
 	l.cost.flags(f)
-	f.StringVar(&l.standardize, "standardize", "", "")
-	f.StringVar(&l.solver, "solver", "reduced", "")
-	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
+	f.StringVar(&o.Loss, "loss", "", "")
+	f.StringVar(&o.Standardize, "standardize", "", "")
+	f.StringVar(&o.Solver, "solver", "reduced", "")
+	f.StringVar(&o.Sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
 		", "))
-	f.Float64Var(&l.tol, "tol", 1e-4, "")
-	f.IntVar(&l.maxOuter, "max-outer", 0, "")
-	f.DurationVar(&l.budget, "budget", 0, "")
+	f.Float64Var(&o.Tol, "tol", 1e-4, "")
+	f.IntVar(&o.MaxOuter, "max-outer", 0, "")
+	f.DurationVar((*time.Duration)(&o.Budget), "budget", 0, "")
 	f.StringVar(&l.foldsBy, "folds-by", "", "")
 	f.StringVar(&l.hide, "hide", "", "")
 	f.BoolVar(&l.float32, "float32", false, "")
 }
 
-// options turns the flags into options of the library.
+// options completes those of the library by what the other flags say.
 func (l *learnFlags) options(m *machine, d *dataFlags) (iokl.Options, error) {
+	opt := l.opt
 	if _, err := m.apply(); err != nil {
-		return iokl.Options{}, err
+		return opt, err
 	}
-	opt := iokl.Options{
-		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: iokl.Learned(l.learn),
-		Standardize: l.standardize, Missing: d.missing, MissingTargets: d.missingTargets, Solver: l.solver,
-		Sylvester: l.sylvester,
-		Tol:       l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: iokl.Budget(l.budget),
-	}
-	opt.Model, opt.Global = iokl.ModelKind(l.model), l.certify != ""
+	opt.Missing, opt.MissingTargets, opt.Seed, opt.Global = d.missing, d.missingTargets, m.seed, l.certify != ""
 	if l.float32 {
 		opt.Precision = blas.Float32
 	}
-	if len(d.grams) > 0 && len(l.kernels) > 0 {
+	if len(d.grams) > 0 && len(opt.Kernels) > 0 {
 		return opt, errors.New("--kernel makes kernels of --x: with --gram leave it out")
 	}
 	return opt, nil
@@ -393,16 +382,6 @@ func warn(w io.Writer, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(w, "iokl: warning:", line)
 	}
-}
-
-// modelFlags say which model is learned and what is certified.
-type modelFlags struct {
-	model, certify string
-}
-
-func (s *modelFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.model, "model", "", "")
-	f.StringVar(&s.certify, "certify", "", "")
 }
 
 // sayHeldOut ends a fit with a line about its error on rows that it has not learned from.

@@ -1,4 +1,4 @@
-// This file has the flags of weights, noise and loss.
+// This file has the flags of weights and noise.
 
 package main
 
@@ -17,8 +17,8 @@ import (
 	"github.com/iokl/iokl/internal/table"
 )
 
-// weightFlags say what errors cost, and where the outputs lie on an axis.
-type weightFlags struct{ weights, noise, loss, axis string }
+// weightFlags say how much errors weigh, and where the outputs lie on an axis.
+type weightFlags struct{ weights, noise, axis string }
 
 // weightsFlag is the flag of weights.
 func (w *weightFlags) weightsFlag(f *pflag.FlagSet) {
@@ -28,7 +28,6 @@ func (w *weightFlags) weightsFlag(f *pflag.FlagSet) {
 func (w *weightFlags) flags(f *pflag.FlagSet) {
 	w.weightsFlag(f)
 	f.StringVar(&w.noise, "noise", "", "")
-	f.StringVar(&w.loss, "loss", "", "")
 	f.StringVar(&w.axis, "output-axis", "", "")
 }
 
@@ -48,9 +47,8 @@ func isFile(name string) bool {
 		strings.Contains(path, ".csv") || strings.HasSuffix(path, ".npy") || strings.HasSuffix(path, ".parquet")
 }
 
-// begin puts the loss into the options, and leaves columns of weights out of the inputs.
+// begin leaves columns of weights out of the inputs.
 func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) error {
-	opt.Loss = w.loss
 	for _, c := range []struct{ flag, value string }{{"--weights", w.weights}, {"--noise", w.noise}} {
 		switch {
 		case c.value == "":
@@ -78,7 +76,7 @@ func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) err
 	if w.axis != "" && (s.on || d.classes) {
 		return errors.New("--output-axis is for targets in memory that are numbers, not for --stream or --classes")
 	}
-	if s.on && (w.noise != "" || w.loss != "" && w.loss != "squared") {
+	if s.on && (w.noise != "" || opt.Loss != "" && opt.Loss != "squared") {
 		return errors.New("--noise and --loss are for data in memory, not for --stream, which takes --weights of rows")
 	}
 	s.weights = w.weights
