@@ -156,8 +156,8 @@ func newRunCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run CASE…",
 		Short: "Run cases (all: every one; evidence: those of docs/evidence.md) and show what they measured",
-		Long: `Run measures the cases one after the other and shows the outcome. On two processors "all" takes about three quarters of
-an hour, with --quick two minutes; mklbench list says how long each case takes. The file of --out is written after every
+		Long: `Run measures the cases one after the other and shows the outcome. On two processors "all" takes more than two
+hours, with --quick two minutes; mklbench list says how long each case takes. The file of --out is written after every
 case, and after every part of those that have parts: a run that ended early goes on with the same command and --resume.`,
 		Example: `  mklbench run digits
   mklbench run gemm operator --threads 1 --json > one-thread.json

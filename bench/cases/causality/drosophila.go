@@ -22,9 +22,9 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:      "drosophila",
+		Topic:     bench.Learning,
 		Does:      "groups of genes through the life cycle of the fly: the paper's figures 3 and 4",
 		Run:       runDrosophila,
-		Minutes:   2,
 		Published: genesTable,
 	})
 }
