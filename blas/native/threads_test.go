@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	gblas "gonum.org/v1/gonum/blas"
+
+	"github.com/iokl/iokl/internal/par"
 )
 
 // TestSameBitsOnAnyThreads runs every parallel operation on 1, 2 and 3 threads.
@@ -180,6 +182,24 @@ func TestManyCallers(t *testing.T) {
 	for range callers {
 		if err := <-results; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestEvenJobs checks that threads share a product of several blocks of columns evenly.
+func TestEvenJobs(t *testing.T) {
+	old := par.Threads()
+	t.Cleanup(func() { par.SetThreads(old) })
+	k := kernels64(Levels()[0])
+	const m, steps = 512, 256
+	for _, threads := range []int{2, 3, 4} {
+		par.SetThreads(threads)
+		e := &engine[float64]{kernels: k, blocks: blocks{kc: steps, nc: 10 * k.mr, slab: 8 * m * steps}}
+		n := 50 * k.mr
+		a, b, c := make([]float64, m*steps), make([]float64, n*steps), make([]float64, m*n)
+		e.gemm(operand[float64]{a, steps, bySum}, operand[float64]{b, steps, bySum}, m, n, steps, 1, 0, c, n, whole)
+		if p := e.jobs.Get(); p.blocks < 5 || p.blocks*p.chunks%threads != 0 {
+			t.Errorf("%d blocks of columns in %d chunks of rows for %d threads", p.blocks, p.chunks, threads)
 		}
 	}
 }
