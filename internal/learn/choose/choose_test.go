@@ -84,7 +84,8 @@ func TestAdditive(t *testing.T) {
 	}
 }
 
-// TestEliminate keeps the best λ of an arm and its neighbours, a path that one decomposition serves, and no arm that is worse beyond doubt or unfinished.
+// TestEliminate keeps the best λ of an arm and its neighbours, all of a path that one decomposition serves, and no arm
+// that is worse beyond doubt or unfinished.
 func TestEliminate(t *testing.T) {
 	s := against(t, 9, 9, 9, 9)
 	s.Folds = 4

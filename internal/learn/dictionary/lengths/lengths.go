@@ -34,8 +34,8 @@ const Features = "ard"
 const (
 	fewRows  = defaults.SomeSamples / 2 // that all starts are followed on
 	manyRows = defaults.SomeSamples * 2 // that the best one is followed on
-	// Of sums the criterion has many minima on more than fewRows. All starts are first followed for as many steps as there
-	// are, and then the two best (docs/decisions/2026-11-24-numbers.md).
+	// Of sums the criterion has many minima on more than fewRows. All starts are first followed for as many steps as
+	// there are, and then the two best (docs/decisions/2026-11-24-numbers.md).
 	starts = 8
 	steps  = defaults.Many // of the quasi-Newton method, at most
 	// pull is the weight of the variance of the logarithms of the lengths, in units of one sample.
