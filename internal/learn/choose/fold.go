@@ -46,7 +46,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 			}
 		}
 		least, tried := math.Inf(1), 0
-		best := 0
+		best, costly := 0, s.fills() || !learn.Plain(s.data)
 		method := s.Method
 		if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
 			method.Solver = "" // Method names that of the sum
@@ -57,7 +57,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 			if e.NMSE < least {
 				least, best = e.NMSE, k
 			}
-			return s.Lambdas == nil && k-best >= patience
+			return s.Lambdas == nil && (!(e.NMSE <= 2*least) || costly && k-best >= patience)
 		})
 		if err != nil {
 			return err

@@ -41,8 +41,8 @@ const (
 	// beside is the number of steps of a path that stay on both sides of the best: its neighbours. Arms that enter, and
 	// those on more than twice the samples of the rung before, have two of them.
 	beside = 1
-	// patience is the number of values of λ without a lower error that end a path of fits, which become slow as λ
-	// falls: a factor of about 30.
+	// patience is the number of values of λ without a lower error that end a path of fits by weights or by a loss other
+	// than the squared one, which become slow as λ falls: a factor of about 30. Twice the least error ends any.
 	patience = 3
 	// unionOfBest is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md).
 	unionOfBest = 3

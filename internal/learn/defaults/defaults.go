@@ -49,8 +49,8 @@ const SomeSamples = 400
 // diagonal of a kernel at samples. Up to so many columns each gets kernels of its own.
 const Many = 100
 
-// Where settings are chosen for samples in memory, values are moved in that are isolated: at most one
-// in SomeSamples of a column, beyond a gap of IsolatedRanges times the range of the others.
+// IsolatedRanges is the gap, in ranges of the others, beyond which at most one in SomeSamples values of a column is
+// isolated, and is moved in where settings are chosen for samples in memory.
 const IsolatedRanges = 5
 
 // Without a budget all samples are fitted with exact kernels where l²·(m + n/4)·b is at most ExactBytes, for l samples,
