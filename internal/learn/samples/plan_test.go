@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -151,6 +152,27 @@ func TestAffordableWithin(t *testing.T) {
 		want := c.bytes < 0 && (c.budget > 0 || c.l > linop.KeepBoth)
 		if !strings.Contains(said, c.says) || timed != want {
 			t.Errorf("%s: said %q, want %q in it", c.name, said, c.says)
+		}
+	}
+}
+
+// TestMostFeatures asserts that the bounds of work, of decompositions, of rows and of memory each decide where they are
+// the least, and that 100,000 rows of ten inputs take twice 3000 features.
+func TestMostFeatures(t *testing.T) {
+	for _, c := range []struct {
+		l     int
+		limit float64
+		least int
+		most  int
+	}{
+		{100_000, 1e12, 6000, defaults.MostFeatures},
+		{1_000_000, 1e12, 1940, 2000},
+		{9_000, 1e12, 4500, 4500},
+		{100_000, 2e8, 300, 2000},
+		{100_000, 0, defaults.ColumnFeatures, defaults.ColumnFeatures},
+	} {
+		if D := mostFeatures(c.l, 10, 1, 3, c.limit); D < c.least || D > c.most {
+			t.Errorf("%d rows in %g bytes: %d features, not %d to %d", c.l, c.limit, D, c.least, c.most)
 		}
 	}
 }
