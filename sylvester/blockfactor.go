@@ -74,7 +74,7 @@ func (p *blockFactor) factorize(ctx context.Context, K rower, l int, shift float
 	defer func() { p.below = nil }()
 	p.least = 0
 	for range factorTries {
-		p.least = max(4*p.least, factorFloor*0x1p-24*p.load(K))
+		p.least = max(4*p.least, factorFloor*0x1p-24*p.load(ctx, K))
 		p.diagonal(func(v *float32) { *v += float32(shift + p.least) })
 		if ok, err = p.eliminate(ctx); ok || err != nil {
 			break
@@ -86,9 +86,12 @@ func (p *blockFactor) factorize(ctx context.Context, K rower, l int, shift float
 	return ok, err
 }
 
-// load copies the lower triangle of K, and returns its trace.
-func (p *blockFactor) load(K rower) (trace float64) {
+// load copies the lower triangle of K, or what is copied when ctx ends, and returns its trace.
+func (p *blockFactor) load(ctx context.Context, K rower) (trace float64) {
 	par.Ranges(p.l, blas.SymBlock, func(lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
 		line := make([]float64, hi)
 		for i := lo; i < hi; i++ {
 			K.Row(i, line[:i+1])
