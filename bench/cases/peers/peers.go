@@ -68,8 +68,9 @@ func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) ([]bench.Resu
 	text, err := cmd.Output()
 	results, bad := job.parse(text)
 	if err != nil {
-		err = fmt.Errorf("%s: %w: %s", job.script, err, strings.TrimSpace(errs.String()))
-		return results, err
+		// Python says what went wrong in the last line.
+		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+		return results, fmt.Errorf("%s: %w: %s", job.script, err, lines[len(lines)-1])
 	}
 	return results, bad
 }
