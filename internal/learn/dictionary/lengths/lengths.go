@@ -46,12 +46,12 @@ const (
 	start      = 0.1 // μ and c at the start
 )
 
-// medians are the lengths of kernel b of a sum at the first start, in medians of the distance. The second start has
-// those of neighbours exchanged, and in further ones each column has any of them.
-var medians = [MostKernels]float64{1, 1. / 2, 2, 1. / (2 * 2)}
+// halvings is how often the median of the distance is halved for the length of kernel b of a sum at the first start.
+// The second start has the lengths of neighbours exchanged, and in further ones each column has any of them.
+var halvings = [...]float64{0, 1, -1, 2}
 
 // MostKernels is the number of kernels of a sum, at most.
-const MostKernels = 2 * 2
+const MostKernels = len(halvings)
 
 // Point is a sum of kernels of width 1, each on columns that are multiplied by its scale, beside Linear times xᵀz/d of
 // the standardised columns, and the noise, all in units of the weight of the first kernel.
@@ -215,11 +215,11 @@ func (s *search) starts(opt *Options) (list [][]float64) {
 	return [][]float64{p}
 }
 
-// fresh is a point of equal weights at which a column has this one of medians as its length for kernel b.
+// fresh is a point of equal weights at which a column has the length of this one of halvings for kernel b.
 func (s *search) fresh(of func(b int) int) (p []float64) {
 	for b, median := range s.median {
 		for range s.vary {
-			p = append(p, -2*math.Log(medians[of(b)]*median))
+			p = append(p, -2*math.Log(math.Exp2(-halvings[of(b)])*median))
 		}
 	}
 	p = append(p, make([]float64, len(s.kinds)-1)...)
