@@ -112,7 +112,7 @@ func TestLooksOfBlockFactor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if most := all.most.Load(); most < l*factorWidth || most > l*factorWidth*factorWidth+3*l*l {
-		t.Errorf("%d multiplications between two looks, of %d", most, l*l*l/3)
+		t.Errorf("%d multiplications between two looks, of %d", most, int64(l*l*l/3))
 	}
 	for end, count := int64(1), all.count.Load(); end < count; end += 1 + count/10 {
 		if k, err := solve(end); !errors.Is(err, context.Canceled) || k.after() > 5+l/blas.SymBlock {
