@@ -7,9 +7,9 @@ rows, whose gradient is estimated by conjugate gradients for the targets and PRO
 the solution of the step before. Deviations are those of SAMPLES functions drawn from the posterior.
 
 Conjugate gradients end at a relative residual of TOL or after MOST iterations. They run in float32, and start again
-from the residual in float64 while that is larger. The preconditioner is the inverse of the covariance of the observed
-cells in which the covariance of the settings is replaced by its leading eigenpairs, one for every PART rows, and the
-diagonal of the rest.
+from the residual in float64 while that is larger; where rounding leaves no positive curvature they go on in float64.
+The preconditioner is the inverse of the covariance of the observed cells in which the covariance of the settings is
+replaced by its leading eigenpairs, one for every PART rows, and the diagonal of the rest.
 
 usage: latent_kronecker_torch.py DIR REPEATS STEPS ROWS SAMPLES
 """
@@ -67,19 +67,20 @@ class Cells:
         core = torch.stack([torch.stack([L.T @ (f[:, None] * L) for f in row]) for row in F.permute(1, 2, 0)])
         core = core.transpose(1, 2).reshape(count * E.shape[1], -1)
         core = torch.cholesky_inverse(torch.linalg.cholesky(core + torch.eye(len(core))))
-        self.single = [A.to(torch.float32).contiguous() for A in (K1, E, E.T, mask, L, L.T, H, rest, core)]
+        self.double = [A.contiguous() for A in (K1, E, E.T, mask, L, L.T, H, rest, core)]
+        self.parts = [A.to(torch.float32) for A in self.double]
 
     def residual(self, B, W):
         return B - self.mask * product(self.K1, self.K2, W) - self.noise * W
 
     def apply(self, V):
-        """The product with V in float32."""
-        K1, E, Et, mask = self.single[:4]
+        """The product with V in the precision of the parts."""
+        K1, E, Et, mask = self.parts[:4]
         return mask * product(K1, Et, V @ E) + float(self.noise) * V
 
     def precondition(self, V):
-        """The product of an inverse near to that of the covariance, times the noise, with V in float32."""
-        _, E, Et, mask, L, Lt, H, rest, core = self.single
+        """The product of an inverse near to that of the covariance, times the noise, with V in that precision."""
+        _, E, Et, mask, L, Lt, H, rest, core = self.parts
         Z = (V @ E) @ H
         C = (Lt @ (Z / rest).flatten(1)).view(-1, *Z.shape[1:]).permute(2, 0, 1)
         C = (core @ C.reshape(len(core), -1)).view(C.shape).permute(1, 2, 0)
@@ -94,7 +95,8 @@ class Cells:
             left = float((norms(residual) / size).max())
             if left <= tol or count >= MOST:
                 return W, count, left
-            step, more = self.descend(residual.float(), (0.9 * tol * size).float(), MOST - count)
+            now = self.parts[0].dtype
+            step, more = self.descend(residual.to(now), (0.9 * tol * size).to(now), MOST - count)
             W += step
             count += more
 
@@ -105,7 +107,11 @@ class Cells:
         P, rz = Z, (R * Z).sum((0, 2), keepdim=True)
         for count in range(1, most + 1):
             Q = self.apply(P)
-            step = rz / (P * Q).sum((0, 2), keepdim=True).clamp_min(1e-30)
+            curvature = (P * Q).sum((0, 2), keepdim=True)
+            if not ((curvature > 0) | (norms(R) <= end)).all():
+                self.parts = self.double
+                break
+            step = rz / curvature.clamp_min(1e-30)
             W += step * P
             R = R - step * Q
             if (norms(R) <= end).all():
