@@ -302,7 +302,7 @@ func (c *criterion) minimize(ctx context.Context, p []float64, steps int) (end [
 		MajorIterations: steps, FuncEvaluations: 2 * steps,
 		Converger: &optimize.FunctionConverge{Absolute: 1. / manyRows, Iterations: 3},
 	}, &optimize.BFGS{})
-	if result == nil || math.IsInf(result.F, 0) {
+	if result == nil || !(result.F < math.Inf(1)) { // NaN too
 		return p, math.Inf(1)
 	}
 	return result.X, result.F
