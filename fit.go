@@ -159,7 +159,9 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 // fit closes what the options leave open and learns from the data.
 func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 	if opt.Open() {
-		r, err := opt.crossValidate(ctx, d, nil, true)
+		l, _ := d.Size()
+		opt.CV = opt.CV.ForFit(l)
+		r, err := opt.crossValidate(ctx, d, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -203,16 +205,11 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 // Open reports whether a fit chooses λ, and what else is not given, by cross-validation.
 func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.Likelihood }
 
-// crossValidate compares the settings that the options leave open, on the folds of a fit where one follows. ranks share
-// the folds.
-func (opt Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks, fit bool) (*CVResult, error) {
+// crossValidate compares the settings that the options leave open. ranks share the folds.
+func (opt Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
 	if opt.Learn == learn.Likelihood {
 		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit " +
 			"it without each part of the rows, and predict these")
-	}
-	if fit {
-		l, _ := d.Size()
-		opt.CV = opt.CV.ForFit(l)
 	}
 	r, err := choose.Run(ctx, d, choose.Job{
 		Options: opt.CV, Setting: opt.setting(), Method: opt.method(), OutputKernels: opt.outputKernels(),

@@ -42,3 +42,16 @@ func Dots(chart picture.Chart, metric string, params ...string) func([]Result, *
 		return c.Figures(group[0].Case)
 	}
 }
+
+// Quoted is the group with a published value of the metric beside each result of the name ours, where it is positive.
+func Quoted(group []Result, ours, name, metric string, value func(r *Result) float64) []Result {
+	all := slices.Clone(group)
+	for i := range group {
+		if r := &group[i]; r.Name == ours && value(r) > 0 {
+			quoted := Result{Name: name, Params: r.Params}
+			quoted.Metric(metric, value(r))
+			all = append(all, quoted)
+		}
+	}
+	return all
+}

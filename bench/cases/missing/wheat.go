@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -301,13 +300,24 @@ func wheatTable(group []bench.Result) *bench.Table {
 		Source: "Published: Crossa and others, Genetics 186, 2010; Cuevas and others, G3 7, 2017. Splits as in " +
 			"programs that the group of the latter has published: 30 % of each environment, spread over the lines.",
 	}
-	row := func(scheme, name string, r func(j int) float64) {
-		line := []string{wheatSchemes[scheme], name}
-		for j := range 4 {
-			line = append(line, fmt.Sprintf("%.3f", r(j)))
+	for _, m := range wheatMethods(group) {
+		line := []string{m.hidden, m.name}
+		for _, r := range m.r {
+			line = append(line, fmt.Sprintf("%.3f", r))
 		}
 		t.Rows = append(t.Rows, line)
 	}
+	return t
+}
+
+// wheatMethod is what hidden cells are predicted by, with the correlations in environments 1 to 4.
+type wheatMethod struct {
+	hidden, name string
+	r            [4]float64
+}
+
+// wheatMethods are those published and those of the group, by what is hidden.
+func wheatMethods(group []bench.Result) (list []wheatMethod) {
 	for _, scheme := range []string{"cv1", "cv2"} {
 		var ours []bench.Result
 		for _, r := range group {
@@ -319,26 +329,28 @@ func wheatTable(group []bench.Result) *bench.Table {
 			continue
 		}
 		for _, p := range published[scheme] {
-			row(scheme, p.name, func(j int) float64 { return p.r[j] })
+			list = append(list, wheatMethod{wheatSchemes[scheme], p.name, p.r})
 		}
 		for _, r := range ours {
-			row(scheme, r.Name, func(j int) float64 { return r.Metrics[fmt.Sprintf("r%d", j+1)] })
+			m := wheatMethod{hidden: wheatSchemes[scheme], name: r.Name}
+			for j := range m.r {
+				m.r[j] = r.Metrics[fmt.Sprintf("r%d", j+1)]
+			}
+			list = append(list, m)
 		}
 	}
-	return t
+	return list
 }
 
 // wheatFigures show the correlations in each environment beside the published ones.
 func wheatFigures(group []bench.Result, f *bench.File) []picture.Figure {
 	var cells []bench.Result
-	for _, row := range wheatTable(group).Rows {
-		for j, text := range row[2:] {
-			r := bench.Result{Case: "wheat", Name: row[1], Params: map[string]any{
-				"hidden": row[0], "environment": fmt.Sprint("E", j+1),
+	for _, m := range wheatMethods(group) {
+		for j, v := range m.r {
+			r := bench.Result{Case: "wheat", Name: m.name, Params: map[string]any{
+				"hidden": m.hidden, "environment": fmt.Sprint("E", j+1),
 			}}
-			if v, err := strconv.ParseFloat(text, 64); err == nil {
-				r.Metric("correlation", v)
-			}
+			r.Metric("correlation", v)
 			cells = append(cells, r)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -132,14 +131,10 @@ var uciReference = map[string][2]struct{ rmse, density float64 }{
 
 // uciFigures show the errors here beside the published ones.
 func uciFigures(group []bench.Result, f *bench.File) []picture.Figure {
-	for _, r := range slices.Clone(group) {
-		if reference, ok := uciReference[r.Param("set")]; ok && r.Name == uciOurs {
-			group = append(group, bench.Result{
-				Name: "Gaussian process, 90 % of the rows, published", Params: r.Params,
-				Metrics: map[string]float64{"rmse": reference[0].rmse},
-			})
-		}
-	}
+	const process = "Gaussian process, 90 % of the rows, published"
+	group = bench.Quoted(group, uciOurs, process, "rmse", func(r *bench.Result) float64 {
+		return uciReference[r.Param("set")][0].rmse
+	})
 	chart := picture.Chart{Title: "held-out errors", X: "data", Y: "error in standard deviations", LogY: true}
 	return bench.Dots(chart, "rmse", "set")(group, f)
 }

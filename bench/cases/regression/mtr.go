@@ -156,14 +156,9 @@ func mtrTable(group []bench.Result) *bench.Table {
 
 // mtrFigures show the errors here beside the published ones of random forests.
 func mtrFigures(group []bench.Result, f *bench.File) []picture.Figure {
-	for _, r := range slices.Clone(group) {
-		set := r.Param("set")
-		if forest := mtrReference[set][2]; r.Name == mtrOurs && forest > 0 {
-			group = append(group, bench.Result{
-				Name: "random forest, published", Params: r.Params, Metrics: map[string]float64{"arrmse": forest},
-			})
-		}
-	}
+	group = bench.Quoted(group, mtrOurs, "random forest, published", "arrmse", func(r *bench.Result) float64 {
+		return mtrReference[r.Param("set")][2]
+	})
 	chart := picture.Chart{Title: "errors of ten folds", X: "data", Y: "average relative error", LogY: true}
 	return bench.Dots(chart, "arrmse", "set")(group, f)
 }

@@ -50,7 +50,9 @@ func (s *race) decide(ctx context.Context) (*Result, error) {
 	if limited.Err() == nil || ctx.Err() != nil && s.best == nil {
 		return s.best, err
 	}
+	end := context.WithoutCancel(ctx)
 	if ctx.Err() == nil { // the budget is spent
+		end = ctx
 		if err = nil; s.best == nil {
 			if err := s.least(ctx); err != nil {
 				return nil, err
@@ -61,7 +63,7 @@ func (s *race) decide(ctx context.Context) (*Result, error) {
 			"%.4g, kernels %s"
 		s.Method.Say(spent, s.best.samples, s.Metric, p.Mean, Brief(p.Kernels))
 	}
-	return s.best, cmp.Or(s.extend(context.WithoutCancel(ctx)), err)
+	return s.best, cmp.Or(s.extend(end), err)
 }
 
 // lossSamples is how many samples, at most, values of λ are compared on by a loss: a fit takes several Newton steps

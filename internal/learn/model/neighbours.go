@@ -253,9 +253,8 @@ func (s *neighbours) outputs(dst, v blas.General) {
 	}
 }
 
-// each calls f for slabs of the rows of Z, with their variances for noise 1 in the coordinates of V, which die with the
-// call. skip are the
-// training rows that they are, which then are none of their neighbours; nil for new points.
+// each calls f for slabs of the rows of Z, with their variances for noise 1 in the coordinates of V, which f must not
+// keep. skip are the training rows that they are, which then are none of their neighbours; nil for new points.
 func (s *neighbours) each(
 	ctx context.Context, Z blas.General, skip []int, f func(at int, v blas.General),
 ) error {
