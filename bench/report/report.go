@@ -141,11 +141,20 @@ func listing(group []bench.Result) *bench.Table {
 
 // reruns are the commands that measure the case again.
 func reruns(group []bench.Result) []string {
-	var out []string
+	var out, parts []string
+	for _, r := range group {
+		if r.Part != "" && !slices.Contains(parts, r.Part) {
+			parts = append(parts, r.Part)
+		}
+	}
+	name := group[0].Case
+	if c := bench.Find(name); c != nil && len(parts) < len(c.Parts) {
+		name += ":" + strings.Join(parts, ",")
+	}
 	for _, r := range group {
 		whole := r.Rerun
 		if r.Part != "" {
-			whole = strings.Replace(whole, " "+r.Case+":"+r.Part+" ", " "+r.Case+" ", 1)
+			whole = strings.Replace(whole, " "+r.Case+":"+r.Part+" ", " "+name+" ", 1)
 		}
 		if !slices.Contains(out, whole) {
 			out = append(out, whole)

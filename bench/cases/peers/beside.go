@@ -19,14 +19,19 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name: "peers",
-		Does: "scikit-learn, PyTorch, scipy and Octave beside ours: the same data, threads and accuracy",
+		Name:  "peers",
+		Topic: bench.Systems,
+		Shown: []string{"sylvester"},
+		Does: "numpy, scipy, PyTorch, Octave, SLICOT and scikit-learn beside ours: the same data, threads, " +
+			"accuracy",
 		Run: func(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return besides[env.Part](ctx, env)
 		},
-		Parts:    []string{"ridge", "sylvester", "eigsh", "blis"},
-		Minutes:  1,
-		Conclude: concludePeers,
+		Parts:        []string{"ridge", "sylvester", "eigsh", "blis"},
+		Minutes:      5,
+		ShownMinutes: 4,
+		Conclude:     concludePeers,
+		Published:    systemsTable,
 	})
 }
 
@@ -141,57 +146,6 @@ func trueResidual(env *bench.Env, K, L, C, Y blas.General, mu float64) float64 {
 	blas.AddScaled(R, mu, C)
 	blas.AddScaled(R, -1, Y)
 	return blas.Frob(R) / blas.Frob(Y)
-}
-
-// besideSylvester solves K·C·L + λl·C = Y with an L that others can invert.
-func besideSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	const lambda = 1e-3
-	l, n := bench.Pick(env, 300, 1000), bench.Pick(env, 20, 50)
-	K, err := data.GaussianGram(ctx, env, l)
-	if err != nil {
-		return nil, err
-	}
-	dense, L := blas.NewGeneral(l, l), data.OutputKernel(env, n, "full")
-	K.Dense(dense)
-	Y, Lfull := data.Targets(env, K, n), blas.NewGeneral(n, n)
-	L.Dense(env.Backend, Lfull)
-	mu := lambda * float64(l)
-	params := map[string]any{"problem": "K·C·L + λl·C = Y", "l": l, "n": n, "lambda": lambda}
-	C := blas.NewGeneral(l, n)
-	var all []bench.Contender
-	for _, name := range []string{"auto", "eigen", "tridiagonal", "bartels-stewart"} {
-		tol := 0.0
-		if name == "auto" {
-			tol = inexactTol
-		}
-		all = append(all, bench.Contender{Name: "iokl " + name, Run: func() error {
-			blas.Zero(C)
-			solver, err := sylvester.New(name, sylvester.Config{Backend: env.Backend, Seed: env.Seed})
-			if err != nil {
-				return err
-			}
-			_, err = solver.Solve(ctx, C, sylvester.System{K: K, L: L, Mu: mu}, Y, sylvester.Options{Tol: tol})
-			return err
-		}})
-	}
-	results, err := oursThen(ctx, env, params, all, func(r *bench.Result) error {
-		r.Residual = bench.Num(trueResidual(env, dense, Lfull, C, Y, mu))
-		return nil
-	})
-	matrices := map[string]blas.General{"K": dense, "L": Lfull, "Y": Y}
-	for _, job := range []peerJob{
-		{script: "sylvester.py", args: []string{fmt.Sprint(mu)}},
-		{script: "sylvester.m", args: []string{fmt.Sprint(mu), fmt.Sprint(l), fmt.Sprint(n)}},
-	} {
-		if err != nil {
-			return results, err
-		}
-		job.data, job.params = matrices, params
-		var theirs []bench.Result
-		theirs, err = otherPrograms(ctx, env, job)
-		results = append(results, theirs...)
-	}
-	return results, err
 }
 
 // besideEigsh finds the smallest eigenvalues of dense symmetric matrices.

@@ -4,26 +4,43 @@ package peers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/bench"
 )
 
-// concludePeers compares our fastest line of each problem with each line of another program, and the errors where
-// these differ.
+// concludePeers compares our fastest line of each problem with each line of another program: over all sizes where
+// there are several, else with the errors where these differ.
 func concludePeers(group []bench.Result) (texts []string) {
+	ratios := map[[2]string][]float64{}
+	var order [][2]string
+	last := map[[2]string]string{}
 	for _, r := range group {
 		ours := bestOfOurs(group, r)
 		if strings.HasPrefix(r.Name, "iokl") || ours == nil {
 			continue
 		}
-		text := fmt.Sprintf("%s, %s: iokl is %s as %s", r.Param("problem"), sizes(r), faster(r.Seconds/ours.Seconds),
-			r.Name)
+		key := [2]string{r.Param("problem"), r.Name}
+		if ratios[key] == nil {
+			order = append(order, key)
+		}
+		ratios[key] = append(ratios[key], r.Seconds/ours.Seconds)
+		text := fmt.Sprintf("%s, %s: iokl is %s as %s", key[0], sizes(r), faster(r.Seconds/ours.Seconds), r.Name)
 		e, ok := r.Metrics["test_mse"]
 		if o := ours.Metrics["test_mse"]; ok && (o > 1.01*e || o < e/1.01) {
 			text += fmt.Sprintf(", with a test error of %s in place of %s", bench.Short(o), bench.Short(e))
 		}
-		texts = append(texts, text+".")
+		last[key] = text + "."
+	}
+	for _, key := range order {
+		if all := ratios[key]; len(all) > 1 {
+			last[key] = fmt.Sprintf("%s, %d sizes: iokl is %s as %s on average, %s at least.", key[0], len(all),
+				faster(stat.GeometricMean(all, nil)), key[1], faster(slices.Min(all)))
+		}
+		texts = append(texts, last[key])
 	}
 	return texts
 }

@@ -33,6 +33,12 @@ func TestConcludePeers(t *testing.T) {
 	if got := concludePeers(group); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	line("iokl auto", 7, 0.1, 1e-9)
+	line("PyTorch CG", 7, 1.6, 1e-9)
+	several := "kernel ridge, 2 sizes: iokl is 8.0 times as fast as PyTorch CG on average, 4.0 times as fast at least."
+	if got := concludePeers(group); !slices.Contains(got, several) {
+		t.Errorf("%q, want %q among them", got, several)
+	}
 	if s := faster(1.05); s != "about as fast" {
 		t.Error(s)
 	}

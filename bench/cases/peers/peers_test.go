@@ -3,7 +3,6 @@ package peers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -48,12 +47,15 @@ func TestPeersSolveTheSameSystem(t *testing.T) {
 	dense, L := blas.NewGeneral(20, 20), blas.NewGeneral(3, 3)
 	K.Dense(dense)
 	data.OutputKernel(env, 3, "full").Dense(env.Backend, L)
-	for _, script := range []string{"sylvester.py", "sylvester.m"} {
+	python, octave := []string{"0.5", "1e-12"}, []string{"0.5", "20", "3"}
+	for script, args := range map[string][]string{
+		"sylvester.py": python, "sylvester_torch.py": python, "sylvester.m": octave,
+	} {
 		results, err := otherPrograms(context.Background(), env, peerJob{
 			script: script, params: map[string]any{}, data: map[string]blas.General{
 				"K": dense, "L": L, "Y": data.Targets(env, K, 3),
 			},
-			args: []string{fmt.Sprint(0.5), "20", "3"},
+			args: args,
 		})
 		if err != nil {
 			t.Errorf("%s: %v", script, err)
