@@ -27,9 +27,10 @@ type arm struct {
 	in      []bool        // values of λ that are compared further
 	errors  [][][]float64 // of each λ, of each fold, what the metric averages; nil: not known
 
-	at    int // the best λ when arms were last ranked; -1: none
-	score float64
-	folds []float64 // metric there on each fold
+	at     int // the best λ when arms were last ranked; -1: none
+	middle int // the best λ about which values were last kept
+	score  float64
+	folds  []float64 // metric there on each fold
 }
 
 // point is the setting at λ, without errors.
@@ -61,9 +62,23 @@ func (a *arm) drop(from, to int) {
 
 // keep leaves of the path what is at most so many steps from the best, all of it where the user gave it.
 func (a *arm) keep(steps int) {
+	a.middle = a.at
 	for i := range a.in {
 		a.in[i] = a.given || a.at-steps <= i && i <= a.at+steps
 	}
+}
+
+// widen adds the neighbours of a new best to what is compared further, and reports whether there are any.
+func (a *arm) widen() (more bool) {
+	if a.at < 0 || a.at == a.middle {
+		return false
+	}
+	a.middle = a.at
+	for i := max(a.at-beside, 0); i <= min(a.at+beside, len(a.in)-1); i++ {
+		more = more || !a.in[i]
+		a.in[i] = true
+	}
+	return more
 }
 
 // move carries the arm to other samples, times as many: errors go, and μ = λl stays, or λ where the user gave it.

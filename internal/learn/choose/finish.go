@@ -23,16 +23,17 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	exact := dictionary.Exact(kernels)
 	s.rank()
 	s.arms = s.leaders(&p, exact)
+	open := r.samples > s.size && !s.holed()
 	for _, a := range s.arms {
 		a.closed = false
-		if a.keep(2 * beside); s.holed() {
-			a.keep(beside)
-		} else if r.samples == s.size {
+		if open {
+			a.at = s.largest(a)
+		}
+		if a.keep(beside); r.samples == s.size {
 			a.keep(0)
-		} else if !exact { // features want less of a penalty than their kernels
-			for i := a.at; i < len(a.in); i++ {
-				a.in[i] = true
-			}
+		}
+		for i := a.at; open && !exact && i < len(a.in); i++ { // features want less of a penalty than their kernels
+			a.in[i] = true
 		}
 	}
 	if !exact {
@@ -53,19 +54,35 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	if err := s.take(d, r); err != nil {
 		return err
 	}
-	if !exact {
-		return s.compare(ctx, 0, s.folds)
+	to := s.folds
+	if exact {
+		to = 1
 	}
-	if err := s.compare(ctx, 0, 1); err != nil || s.holed() {
-		return err
+	for more := true; more; {
+		if err := s.compare(ctx, 0, to); err != nil || s.holed() {
+			return err
+		}
+		s.rank()
+		more = false
+		for _, a := range s.arms {
+			more = open && a.widen() || more
+		}
 	}
-	s.rank()
 	for _, a := range s.arms {
-		if a.at >= 0 {
+		if a.at >= 0 && exact {
 			a.keep(0)
 		}
 	}
-	return s.compare(ctx, 1, s.folds)
+	return s.compare(ctx, to, s.folds)
+}
+
+// largest is the largest λ of the arm with an error within one standard error of its best. Where kernels interpolate
+// without harm, all small values are alike on few samples, and the best of them by so little that it says nothing of
+// more samples, which lie closer.
+func (s *race) largest(a *arm) int {
+	points, best := s.best.Points, a.point(a.lambdas[a.at])
+	i := slices.IndexFunc(points, func(p Point) bool { return p.Lambda == best.Lambda && p.sameBut(&best) })
+	return slices.Index(a.lambdas, points[s.steadier(points, i)].Lambda)
 }
 
 // leaders are the arm of the point, with its λ as the best, and the best arm of fixed weights, if both may be exact.

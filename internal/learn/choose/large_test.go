@@ -231,3 +231,69 @@ func TestTails(t *testing.T) {
 		t.Errorf("%+v, targets %v by their mean", p, r.Means)
 	}
 }
+
+// TestFinishLeavesPlateau takes what a part found to all rows, which lie in groups of near ones with noise between
+// them: interpolating a part, where few rows are near each other, does no harm, and all rows want a larger λ.
+func TestFinishLeavesPlateau(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const l, part, cols, group = 1200, 200, 9, 20
+	for seed := range uint64(2) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		X, Y := blas.NewGeneral(l, cols), blas.NewGeneral(l, 1)
+		centres, own := make([]float64, cols*l/group), make([]float64, l/group)
+		for i := range centres {
+			centres[i] = rng.NormFloat64()
+		}
+		for i := range own {
+			own[i] = rng.NormFloat64()
+		}
+		for i := range l {
+			g := rng.IntN(l / group)
+			x := blas.Row(X, i)
+			for k := range x {
+				x[k] = centres[g*cols+k] + .1*rng.NormFloat64()
+			}
+			Y.Data[i] = own[g] + math.Sin(x[0]+x[1]) + .4*rng.NormFloat64()
+		}
+		d, err := samples.NewRows(X, Y, blas.General{}, samples.Options{
+			Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &race{Job: Job{Options: Options{Folds: 3, Metric: "nmse", Taus: []float64{0}}}, all: d, data: d, top: d}
+		if err := s.take(d, rung{samples: part, targets: 1}); err != nil {
+			t.Fatal(err)
+		}
+		kernels := []string{
+			"gaussian:all:median*0.25", "laplacian:all:median*0.25", "laplacian:all:median", "linear:all",
+		}
+		if err := s.add(t.Context(), kernels, mode{what: learn.Nothing}, learn.Product, "lp:2"); err != nil {
+			t.Fatal(err)
+		}
+		a := s.arms[0]
+		if err := s.compare(t.Context(), 0, s.folds); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.finish(t.Context(), rung{samples: l, targets: 1}); err != nil {
+			t.Fatal(err)
+		}
+		chosen := s.best.Chosen()
+		fits := 0
+		for i := range a.errors {
+			if a.errors[i][0] != nil {
+				fits++
+			}
+			a.in[i] = true
+		}
+		if err := s.compare(t.Context(), 0, s.folds); err != nil {
+			t.Fatal(err)
+		}
+		if least := s.best.Chosen(); !(chosen.Mean < 1.03*least.Mean) || fits > 6 {
+			t.Errorf("seed %d: error %g at λ = %g after %d fits, %g at %g", seed, chosen.Mean, chosen.Lambda, fits,
+				least.Mean, least.Lambda)
+		}
+	}
+}
