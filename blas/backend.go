@@ -36,20 +36,9 @@ type Backend interface {
 	Info() Info
 
 	// Level 3: float64 and float32 products, symmetric products and triangular solves.
-	Dgemm(tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
-		c []float64, ldc int)
+	gblas.Float64Level3
 	Sgemm(tA, tB gblas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32,
 		c []float32, ldc int)
-	Dsymm(s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int,
-		beta float64, c []float64, ldc int)
-	Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64,
-		ldc int)
-	Dsyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
-		beta float64, c []float64, ldc int)
-	Dtrmm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
-		b []float64, ldb int)
-	Dtrsm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
-		b []float64, ldb int)
 	// Level 2.
 	Dgemv(tA gblas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 		y []float64, incY int)

@@ -31,12 +31,12 @@ func NewNativeLevel(l native.Level) (*Native, error) {
 	return newNative(b), nil
 }
 
-// Until is be with factorizations that end early once ctx does, of the native backend:
-// what they have written by then means nothing, and they may return an error, so the
+// Until is be with operations that do nothing once ctx has ended, of the native backend, so that factorizations end
+// early: what they have written by then means nothing, and they may return an error, so the
 // caller looks at ctx before anything else. Other backends finish what they have begun.
 func Until(ctx context.Context, be Backend) Backend {
 	if b, ok := be.(*Native); ok && ctx.Done() != nil {
-		return &Native{b.BLAS, lapack.Until(ctx, b.BLAS)}
+		return newNative(b.BLAS.Until(func() bool { return ctx.Err() != nil }))
 	}
 	return be
 }

@@ -8,13 +8,26 @@ import "unsafe"
 type engine[T element] struct {
 	kernels[T]
 	blocks
-	buffers[T]
+	*buffers[T]
+	over func() bool // see BLAS.Until; nil for never
 }
 
 func newEngine[T element](k kernels[T]) *engine[T] {
 	var t T
-	return &engine[T]{kernels: k, blocks: machineCaches().blocks(k.mr, k.nr, int(unsafe.Sizeof(t)))}
+	return &engine[T]{
+		kernels: k, blocks: machineCaches().blocks(k.mr, k.nr, int(unsafe.Sizeof(t))), buffers: new(buffers[T]),
+	}
 }
+
+// until is e with operations that over ends.
+func (e *engine[T]) until(over func() bool) *engine[T] {
+	c := *e
+	c.over = over
+	return &c
+}
+
+// ended reports whether operations are to be left out.
+func (e *engine[T]) ended() bool { return e.over != nil && e.over() }
 
 // part is the part of a product that is wanted.
 type part int
@@ -60,7 +73,7 @@ const (
 
 // gemm computes p, whose operands, shape, alpha and part are set.
 func (e *engine[T]) gemm(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc int, want part) {
-	if m == 0 || n == 0 {
+	if m == 0 || n == 0 || e.ended() {
 		return
 	}
 	if beta != 1 && (beta != 0 || k == 0 || alpha == 0) {
@@ -71,11 +84,11 @@ func (e *engine[T]) gemm(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc
 	}
 	p := e.jobs.Get()
 	if p == nil {
-		p = &product[T]{e: e}
+		p = new(product[T])
 		p.squareJobs = [2]func(int){p.packRows, p.multiplyBlock}
 		p.thinJobs = [2]func(int){p.packColumns, p.multiplyRows}
 	}
-	p.a, p.b, p.c, p.ldc = a, b, c, ldc
+	p.e, p.a, p.b, p.c, p.ldc = e, a, b, c, ldc
 	p.m, p.n, p.k, p.alpha, p.want = m, n, k, alpha, want
 	p.add = beta != 0
 	p.wides = (n + e.mr - 1) / e.mr
@@ -85,7 +98,7 @@ func (e *engine[T]) gemm(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc
 	} else {
 		p.square()
 	}
-	p.a, p.b, p.c = operand[T]{}, operand[T]{}, nil
+	p.e, p.a, p.b, p.c = nil, operand[T]{}, operand[T]{}, nil
 	e.jobs.Put(p)
 }
 

@@ -34,7 +34,7 @@ func blockings[T element](t *testing.T, k kernels[T], size int) {
 		{"too wide", 17, k.mr + 1, 2*thinLeast + 77, blocks{kc: 64, nc: k.mr, slab: 1 << 20, l2: thin}},
 		{"three panels", 17, 2*k.mr + 1, thinLeast + 77, blocks{kc: 16, nc: k.mr, slab: 1 << 20, l2: 3 * thin}},
 	} {
-		e := &engine[T]{kernels: k, blocks: c.blocks}
+		e := &engine[T]{kernels: k, blocks: c.blocks, buffers: new(buffers[T])}
 		setThreads(t, 3)
 		for _, fa := range []form{byFree, bySum} {
 			for _, fb := range []form{byFree, bySum} {

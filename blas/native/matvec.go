@@ -67,7 +67,7 @@ func (e *engine[T]) gemv(
 	}
 	checkVector("x", len(x), lenX, incX)
 	checkVector("y", len(y), lenY, incY)
-	if m == 0 || n == 0 {
+	if m == 0 || n == 0 || e.ended() {
 		return
 	}
 	checkLen("a", len(a), m, n, lda)
@@ -138,7 +138,7 @@ func (e *engine[T]) ger(m, n int, alpha T, x []T, incX int, y []T, incY int, a [
 		return
 	}
 	checkLen("a", len(a), m, n, lda)
-	if alpha == 0 {
+	if alpha == 0 || e.ended() {
 		return
 	}
 	xs, ys := gather(m, x, incX), gather(n, y, incY)
@@ -168,7 +168,7 @@ func (e *engine[T]) syr2(ul gblas.Uplo, n int, alpha T, x []T, incX int, y []T, 
 	e.checkSym(ul, n, a, lda)
 	checkVector("x", len(x), n, incX)
 	checkVector("y", len(y), n, incY)
-	if n == 0 || alpha == 0 {
+	if n == 0 || alpha == 0 || e.ended() {
 		return
 	}
 	xs, ys := gather(n, x, incX), gather(n, y, incY)

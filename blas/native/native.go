@@ -41,3 +41,8 @@ func newBLAS(l Level) *BLAS {
 
 // Level is the instruction set in use.
 func (b *BLAS) Level() Level { return b.level }
+
+// Until is b with operations that do nothing once over reports true. They share the scratch memory of b.
+func (b *BLAS) Until(over func() bool) *BLAS {
+	return &BLAS{level: b.level, d: b.d.until(over), s: b.s.until(over)}
+}

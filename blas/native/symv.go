@@ -42,7 +42,7 @@ func (e *engine[T]) symv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x []T, i
 	e.checkSym(ul, n, a, lda)
 	checkVector("x", len(x), n, incX)
 	checkVector("y", len(y), n, incY)
-	if n == 0 {
+	if n == 0 || e.ended() {
 		return
 	}
 	xs, ys := gather(n, x, incX), gather(n, y, incY)

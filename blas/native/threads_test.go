@@ -194,7 +194,9 @@ func TestEvenJobs(t *testing.T) {
 	const m, steps = 512, 256
 	for _, threads := range []int{2, 3, 4} {
 		par.SetThreads(threads)
-		e := &engine[float64]{kernels: k, blocks: blocks{kc: steps, nc: 10 * k.mr, slab: 8 * m * steps}}
+		e := &engine[float64]{
+			kernels: k, blocks: blocks{kc: steps, nc: 10 * k.mr, slab: 8 * m * steps}, buffers: new(buffers[float64]),
+		}
 		n := 50 * k.mr
 		a, b, c := make([]float64, m*steps), make([]float64, n*steps), make([]float64, m*n)
 		e.gemm(operand[float64]{a, steps, bySum}, operand[float64]{b, steps, bySum}, m, n, steps, 1, 0, c, n, whole)
