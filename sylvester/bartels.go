@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/lapack/gonum"
+
 	"github.com/iokl/iokl/blas"
 )
 
@@ -97,6 +99,9 @@ func (w *BartelsStewart) Solve(X blas.General, mu float64, Q blas.General) (Gene
 
 // nowhere is the result at no X.
 var nowhere = GeneralResult{Residual: math.NaN(), Backward: math.NaN()}
+
+// small factors the systems of a few unknowns.
+var small gonum.Implementation
 
 // schurBlock is the number of rows and of columns solved between two products.
 const schurBlock = 48
@@ -211,9 +216,14 @@ func diagonalBlock(S, T blas.General, mu float64, F, own, z blas.General, i, hig
 			matrix[at*n+at] += mu
 		}
 	}
-	if !eliminate(A, x[:n], tiny) {
-		return false
+	var pivots [4]int
+	small.Dgetf2(n, n, A.Data, n, pivots[:n])
+	for at := range n {
+		if !(math.Abs(A.Data[at*n+at]) > tiny) {
+			return false
+		}
 	}
+	small.Dgetrs(blas.NoTrans, n, 1, A.Data, n, pivots[:n], x[:n], 1)
 	for a := range high {
 		for c := range wide {
 			v := x[a*wide+c]
@@ -228,43 +238,6 @@ func diagonalBlock(S, T blas.General, mu float64, F, own, z blas.General, i, hig
 		for c := range wide {
 			own.Data[(i+a)*own.Stride+k+c] = below[a][c]
 		}
-	}
-	return true
-}
-
-// eliminate overwrites b by the solution of a·x = b. It pivots on rows and reports
-// whether every pivot exceeds tiny; a is destroyed.
-func eliminate(a blas.General, b []float64, tiny float64) bool {
-	n := a.Rows
-	for c := range n {
-		p := c
-		for i := c + 1; i < n; i++ {
-			if math.Abs(a.Data[i*a.Stride+c]) > math.Abs(a.Data[p*a.Stride+c]) {
-				p = i
-			}
-		}
-		pivot := blas.Row(a, c)[c:]
-		if p != c {
-			other := blas.Row(a, p)[c:]
-			for j, v := range pivot {
-				pivot[j], other[j] = other[j], v
-			}
-			b[c], b[p] = b[p], b[c]
-		}
-		if !(math.Abs(pivot[0]) > tiny) {
-			return false
-		}
-		for i := c + 1; i < n; i++ {
-			r := blas.Row(a, i)[c:]
-			if m := r[0] / pivot[0]; m != 0 {
-				blas.Axpy(-m, pivot[1:], r[1:])
-				b[i] -= m * b[c]
-			}
-		}
-	}
-	for i := n - 1; i >= 0; i-- {
-		r := blas.Row(a, i)
-		b[i] = (b[i] - blas.Dot(r[i+1:], b[i+1:])) / r[i]
 	}
 	return true
 }

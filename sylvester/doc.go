@@ -21,8 +21,8 @@
 //   - a large K in single precision, which auto alone meets, has one factor in
 //     single precision, that preconditions conjugate gradients and is named
 //     cholesky too (blockFactor);
-//   - bartels-stewart: by the real Schur forms of K and L, as if they were not
-//     symmetric, for comparison;
+//   - bartels-stewart: eigen by the name of the method for general matrices, since
+//     the Schur form of a symmetric matrix is its eigendecomposition;
 //   - auto: the one predicted to be fastest.
 //
 // Every solver multiplies by K once more and computes ‖Y − K·C·L − μC‖_F from its

@@ -21,6 +21,10 @@ type eigen struct {
 
 func newEigen(Config) engine { return &direct{name: "eigen", factors: &eigen{}} }
 
+// newBartelsStewart is the method of [BartelsStewart] for symmetric K and L, whose Schur forms are their
+// eigendecompositions.
+func newBartelsStewart(Config) engine { return &direct{name: "bartels-stewart", factors: &eigen{}} }
+
 func (e *eigen) floats() float64 { return 4 }
 
 func (e *eigen) norm() float64 { return max(e.sigma[len(e.sigma)-1], -e.sigma[0]) }

@@ -239,15 +239,6 @@ func (f *frame) restore() {
 	}
 }
 
-// fromColumns computes dst = A·Vᵀ.
-func (f *frame) fromColumns(dst, A blas.General) {
-	if A.Cols == 0 {
-		blas.Zero(dst)
-		return
-	}
-	blas.Mul(f.be, dst, false, true, A, f.sys.L.V)
-}
-
 // correct adds (a/b)·C̃·Vᵀ to C.
 func (f *frame) correct() {
 	if f.ct.Cols > 0 {

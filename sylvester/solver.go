@@ -31,13 +31,7 @@ type method interface {
 	round(ctx context.Context, f *frame, round int) error
 }
 
-// exact is a direct method. Asked for no tolerance, it promises a backward-error
-// ratio of at most roundingLevel.
-type exact interface {
-	method
-	norm() float64 // upper bound of ‖K‖₂
-}
-
+// roundingLevel is the largest backward-error ratio that a direct method promises where it is asked for no tolerance.
 const roundingLevel = 100
 
 // stalled is the least factor that a round after the first must gain on the true residual.
@@ -72,7 +66,7 @@ func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error
 			return fmt.Errorf("%w: the solution has residual %g", ErrNotFinite, now)
 		}
 		done := now <= f.opt.Tol
-		if d, ok := m.(exact); ok {
+		if d, ok := m.(*direct); ok {
 			if done = done || f.opt.Tol == 0 && f.backward(d.norm()) <= roundingLevel; done {
 				return f.step(now * f.normY) // the only one
 			}
