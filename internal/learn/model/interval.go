@@ -210,15 +210,11 @@ func combine(by sides, F, lo, hi blas.General, searches []search, predictions, s
 				at[k].scale = S.Data[i*S.Stride+j]
 				at[k].inverse = 1 / at[k].scale
 			}
-			cell := s.cell(at)
-			hi.Data[i*hi.Stride+j] = s.from(at, cell)
+			hi.Data[i*hi.Stride+j] = s.find(at)
 			for k, P := range predictions {
 				at[k].shift = -P.Data[i*P.Stride+below]
 			}
-			if cell = s.opposite(cell); above != below {
-				cell = s.cell(at)
-			}
-			lo.Data[i*lo.Stride+j] = -s.from(at, cell)
+			lo.Data[i*lo.Stride+j] = -s.find(at)
 		}
 	}
 	if by.each > 1 {

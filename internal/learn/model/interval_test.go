@@ -12,7 +12,6 @@ import (
 // The search finds what sorting all numbers does, for lists of any lengths, ties, shifts and scales.
 func TestSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
-	grids := 0
 	for trial := range 1000 {
 		at, lists := make([]place, 1+rng.IntN(5)), [][]float64{}
 		var all []float64
@@ -49,7 +48,6 @@ func TestSearch(t *testing.T) {
 			if got := s.find(at); got != all[r-1] {
 				t.Fatalf("trial %d: number %d of %d is %g, want %g", trial, r, len(all), got, all[r-1])
 			}
-			grids += min(s.side, 1)
 			mirrored, below := slices.Clone(at), []float64{}
 			for k, list := range lists {
 				mirrored[k].shift = -at[k].shift
@@ -58,14 +56,11 @@ func TestSearch(t *testing.T) {
 				}
 			}
 			slices.Sort(below)
-			if got := s.from(mirrored, s.opposite(s.cell(at))); got != below[r-1] {
+			if got := s.find(mirrored); got != below[r-1] {
 				t.Fatalf("trial %d, shifts mirrored: number %d of %d is %g, want %g", trial, r, len(all), got,
 					below[r-1])
 			}
 		}
-	}
-	if grids < 1000 {
-		t.Errorf("%d searches had a grid", grids)
 	}
 }
 
