@@ -89,7 +89,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		"lengths":  fit(iokl.Options{Kernels: []string{"gaussian:ard:median", "matern32:ard:median"}, Lambda: .01}),
 		"features": fit(iokl.Options{Kernels: []string{"rff:gaussian:all:median:64"}}),
 		"landmarks": fit(iokl.Options{Kernels: []string{
-			"nystrom:gaussian:all:median:30:leverage",
+			"nystrom:gaussian:all:median:30:uniform",
 			"nystrom:gaussian:all:median:20:kmeans",
 		}, Lambda: .01}),
 		"paper": fit(iokl.Options{

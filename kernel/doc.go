@@ -44,7 +44,7 @@
 //	OPTIONS  = {":unit" | ":center"}
 //	SAMPLER  = "auto" | "orthogonal" | "mc" | "qmc" | "hadamard"
 //	FORM     = "pairs" | "phases"
-//	LANDMARKS = "kmeans" | "uniform" | "leverage"
+//	LANDMARKS = "kmeans" | "uniform"
 //
 // A group may come with a factor for each of its columns, with values that they are ranked
 // among, or with linear combinations of them (directions), which kernels then see in place of the columns. Package iokl

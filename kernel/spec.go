@@ -16,7 +16,7 @@ var ErrSpec = errors.New("bad kernel specification")
 type Approximation struct {
 	Method  string `json:"method"`  // "rff" or "nystrom"
 	Count   int    `json:"count"`   // features, or landmarks, of each kernel
-	Sampler string `json:"sampler"` // rff: orthogonal, mc, qmc, hadamard; nystrom: kmeans, uniform, leverage
+	Sampler string `json:"sampler"` // rff: orthogonal, mc, qmc, hadamard; nystrom: kmeans, uniform
 	// Form of random features: "" for pairs of cosine and sine, or Phases.
 	Form string `json:"form,omitempty"`
 }
@@ -30,7 +30,7 @@ const Auto = "auto"
 // samplers lists the choices of each method, the default first.
 var samplers = map[string][]string{
 	"rff":     {Auto, "orthogonal", "mc", "qmc", "hadamard"},
-	"nystrom": {"kmeans", "uniform", "leverage"},
+	"nystrom": {"kmeans", "uniform"},
 }
 
 // forms lists the forms of random features and what they are kept as.

@@ -3,33 +3,26 @@
 package rff
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/kernel"
 )
 
 // drawLandmarks picks s landmarks for the kernel from the rows of x: rows drawn
-// uniformly, centres of k-means, or rows drawn by their leverage.
-func drawLandmarks(
-	ctx context.Context, how string, k *kernel.Kernel, x blas.General, s int, seed, stream uint64,
-) (blas.General, error) {
+// uniformly or centres of k-means.
+func drawLandmarks(ctx context.Context, how string, x blas.General, s int, seed, stream uint64) (blas.General, error) {
 	rng := rand.New(rand.NewPCG(seed, stream))
 	switch how {
 	case "uniform":
 		return blas.TakeRows(x, choose(x.Rows, s, rng)), nil
 	case "kmeans":
 		return kmeans(ctx, x, s, rng), nil
-	case "leverage":
-		return leverage(ctx, k, x, s, rng)
 	}
-	return blas.General{}, fmt.Errorf("%w: unknown landmarks %q (have uniform, kmeans, leverage)", ErrNoFeatures, how)
+	return blas.General{}, fmt.Errorf("%w: unknown landmarks %q (have uniform, kmeans)", ErrNoFeatures, how)
 }
 
 // choose is s of n numbers in ascending order, all subsets equally likely.
@@ -108,99 +101,4 @@ func recentre(centres, x blas.General, nearest []int) {
 		copy(row, blas.Row(sum, c))
 		blas.Scal(1/n, row)
 	}
-}
-
-// leverage draws s rows without replacement with weights half from their ridge
-// leverage scores ℓ_i = [K(K+λI)⁻¹]_ii ≤ 1 and half uniform, so that no dense
-// region goes without a landmark. The scores are estimated from a uniform pilot
-// S of s rows, each standing for l/s of them (Alaoui and Mahoney 2015):
-//
-//	ℓ_i ≈ min(1, (k_ii − k_iS (K_SS + λ(s/l)I)⁻¹ k_Si)/λ)
-//
-// with λ the sum of the eigenvalues of K beyond the first s/2 over s/2, so that
-// the scores say what half of the landmarks would miss.
-func leverage(ctx context.Context, k *kernel.Kernel, x blas.General, s int, rng *rand.Rand) (blas.General, error) {
-	l := x.Rows
-	pilot := blas.TakeRows(x, choose(l, s, rng))
-	u, w, err := gramEigen(k, pilot)
-	if err != nil {
-		return blas.General{}, err
-	}
-	var tail float64
-	for _, v := range w[:(s+1)/2] {
-		tail += max(v, 0)
-	}
-	// λ·s/l, kept above rounding.
-	shift := max(tail/float64((s+1)/2), float64(s)*0x1p-52*w[s-1], math.SmallestNonzeroFloat64)
-	p := blas.Clone(u) // U·(W + shift)^{-1/2}
-	for i := range s {
-		for j, v := range w {
-			p.Data[i*s+j] /= math.Sqrt(max(v, 0) + shift)
-		}
-	}
-	scores, err := residuals(ctx, k, x, pilot, p)
-	if err != nil {
-		return blas.General{}, err
-	}
-	lambda := shift * float64(l) / float64(s)
-	var total float64
-	for i, v := range scores {
-		scores[i] = min(1, v/lambda)
-		total += scores[i]
-	}
-	for i := range scores {
-		scores[i] += total / float64(l)
-	}
-	return blas.TakeRows(x, weighted(scores, s, rng)), nil
-}
-
-// residuals is k(x_i,x_i) − ‖Pᵀk(pilot,x_i)‖² of each row, 0 at least.
-func residuals(ctx context.Context, k *kernel.Kernel, x, pilot, p blas.General) ([]float64, error) {
-	out := make([]float64, x.Rows)
-	blocks := (x.Rows + blockRows - 1) / blockRows
-	errs := make([]error, blocks)
-	par.For(blocks, func(b int) {
-		if errs[b] = ctx.Err(); errs[b] != nil {
-			return
-		}
-		lo := b * blockRows
-		rows := min(blockRows, x.Rows-lo)
-		part := blas.View(x, lo, 0, rows, x.Cols)
-		cross, q := blas.NewGeneral(rows, pilot.Rows), blas.NewGeneral(rows, p.Cols)
-		if errs[b] = k.Cross(cross, part, pilot); errs[b] != nil {
-			return
-		}
-		blas.Mul(blas.Active(), q, false, false, cross, p)
-		self := blas.NewGeneral(1, 1)
-		for i := range rows {
-			one := blas.View(part, i, 0, 1, x.Cols)
-			if errs[b] = k.Cross(self, one, one); errs[b] != nil {
-				return
-			}
-			out[lo+i] = max(self.Data[0]-blas.Dot(blas.Row(q, i), blas.Row(q, i)), 0)
-		}
-	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// weighted draws s indices without replacement, by the largest of ln(u)/weight
-// (Efraimidis and Spirakis 2006); indices of weight 0 come last.
-func weighted(weights []float64, s int, rng *rand.Rand) []int {
-	keys := make([]float64, len(weights))
-	order := make([]int, len(weights))
-	for i, w := range weights {
-		order[i] = i
-		if keys[i] = math.Log(openUniform(rng)) / w; !(w > 0) {
-			keys[i] = math.Inf(-1)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(keys[b], keys[a]) })
-	picked := order[:s]
-	slices.Sort(picked)
-	return picked
 }

@@ -33,7 +33,7 @@ func (m *Map) chooseNystrom(ctx context.Context, X blas.General) error {
 		return err
 	}
 	m.Sampler = m.Kernel.Approx.Sampler
-	z, err := drawLandmarks(ctx, m.Sampler, &local, x, min(m.Kernel.Approx.Count, X.Rows), m.Seed, m.Stream)
+	z, err := drawLandmarks(ctx, m.Sampler, x, min(m.Kernel.Approx.Count, X.Rows), m.Seed, m.Stream)
 	if err != nil {
 		return err
 	}
