@@ -22,22 +22,8 @@ func (f *mixed) derivatives(pt *point, W blas.General) (g []float64, information
 // invert writes P − ααᵀ to the lower triangle of W.
 func (f *mixed) invert(pt *point, W blas.General) {
 	N := len(f.y)
-	blas.Zero(W)
-	for lo := 0; lo < N; lo += inverseBlock { // W = F⁻¹, V = FFᵀ
-		w := min(inverseBlock, N-lo)
-		B := blas.View(W, lo, lo, N-lo, w)
-		for i := range w {
-			B.Data[i*N+i] = 1
-		}
-		f.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, B.Rows, w, 1, pt.V.Data[lo*N+lo:], N, B.Data, N)
-	}
-	part := blas.NewGeneral(inverseBlock, N)
-	for lo := 0; lo < N; lo += inverseBlock { // W = F⁻ᵀF⁻¹, of which later rows need later rows of F⁻¹ alone
-		w := min(inverseBlock, N-lo)
-		rows := blas.View(part, 0, 0, w, lo+w)
-		blas.Mul(f.be, rows, true, false, blas.View(W, lo, lo, N-lo, w), blas.View(W, lo, 0, N-lo, lo+w))
-		blas.Copy(blas.View(W, lo, 0, w, lo+w), rows)
-	}
+	blas.Copy(W, pt.V)
+	f.be.Potri(W)
 	U := blas.NewGeneral(f.n+1, N) // (HᵀV⁻¹H)⁻¹HᵀV⁻¹ and α
 	T := blas.NewGeneral(N, f.n+1)
 	for p := range N {

@@ -34,7 +34,6 @@ const (
 	dampingLeast  = 1e-3 // of a step that is damped because one before it failed
 	dampingMost   = 1e6
 	flatDirection = 1e-8 // relative to the largest: second derivatives below it count as it
-	inverseBlock  = 128
 	eigenDrop     = 1e-15 // eigenvalues of L_j below this part of the largest are rounding
 )
 
