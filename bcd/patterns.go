@@ -32,22 +32,22 @@ type Pattern struct {
 // 9D³ flops and 2D² floats for each pattern.
 func NewPatterns(parts []Pattern, blocks []int, be blas.Backend) (s Space, R blas.General, err error) {
 	be = blas.Or(be)
-	var rows, targets []blas.General
-	all := samples{unit: 1}
+	D, n := parts[0].H.Rows, parts[0].H.Cols
+	R = blas.NewGeneral(0, D)
+	all := samples{unit: 1, Y: blas.NewGeneral(0, n)}
 	for p, part := range parts {
-		if err := part.check(parts[0].H.Cols, blocks); err != nil {
+		if err := part.check(n, blocks); err != nil {
 			return nil, R, fmt.Errorf("%w: pattern %d of missing targets: %w", ErrInput, p, err)
 		}
 		r, t, err := part.stand(be)
 		if err != nil {
 			return nil, R, err
 		}
-		rows, targets = append(rows, r), append(targets, t)
+		R.Data, R.Rows = append(R.Data, r.Data...), R.Rows+r.Rows
+		all.Y.Data, all.Y.Rows = append(all.Y.Data, t.Data...), all.Y.Rows+t.Rows
 		all.rows += part.Rows
 		all.yy += part.YY
 	}
-	R = stack(rows)
-	all.Y = stack(targets)
 	if all.cells = linop.ObservedCells(all.Y); all.cells.Complete() {
 		all.cells = nil
 	} else {
@@ -118,19 +118,4 @@ func (p *Pattern) stand(be blas.Backend) (R, T blas.General, err error) {
 		}
 	}
 	return R, T, nil
-}
-
-// stack puts matrices with as many columns one below the other.
-func stack(parts []blas.General) blas.General {
-	rows := 0
-	for _, a := range parts {
-		rows += a.Rows
-	}
-	all := blas.NewGeneral(rows, parts[0].Cols)
-	rows = 0
-	for _, a := range parts {
-		blas.Copy(blas.View(all, rows, 0, a.Rows, a.Cols), a)
-		rows += a.Rows
-	}
-	return all
 }

@@ -33,7 +33,7 @@ const (
 	dampingStart  = 1e-2
 	dampingLeast  = 1e-3 // of a step that is damped because one before it failed
 	dampingMost   = 1e6
-	flatDirection = 1e-8 // relative to the largest: second derivatives below it count as it
+	flatDirection = 1e-8  // relative to the largest: second derivatives below it count as it
 	eigenDrop     = 1e-15 // eigenvalues of L_j below this part of the largest are rounding
 )
 
