@@ -5,6 +5,8 @@ package lanczos
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas/gonum"
+
 	"github.com/iokl/iokl/blas"
 )
 
@@ -160,39 +162,18 @@ func (s *eigs) compress(dst, S blas.General) {
 
 func column(a blas.General, j int) blas.General { return blas.View(a, 0, j, a.Rows, 1) }
 
-func dot(x, y blas.General) float64 {
-	if x.Stride == 1 && y.Stride == 1 {
-		return blas.Dot(x.Data[:x.Rows], y.Data[:x.Rows])
-	}
-	var s float64
-	for i := range x.Rows {
-		s += x.Data[i*x.Stride] * y.Data[i*y.Stride]
-	}
-	return s
-}
+var level1 gonum.Implementation
+
+func dot(x, y blas.General) float64 { return level1.Ddot(x.Rows, x.Data, x.Stride, y.Data, y.Stride) }
 
 func axpy(alpha float64, x, y blas.General) {
-	for i := range x.Rows {
-		y.Data[i*y.Stride] += alpha * x.Data[i*x.Stride]
-	}
+	level1.Daxpy(x.Rows, alpha, x.Data, x.Stride, y.Data, y.Stride)
 }
 
-// norm is ‖x‖₂, safe from overflow.
+// norm is ‖x‖₂, by scaling only where the squares leave the range: that divides by every element.
 func norm(x blas.General) float64 {
 	if s := dot(x, x); s > 0x1p-900 && s < 0x1p900 {
 		return math.Sqrt(s)
 	}
-	var m float64
-	for i := range x.Rows {
-		m = max(m, math.Abs(x.Data[i*x.Stride]))
-	}
-	if !(m > 0) || math.IsInf(m, 0) {
-		return m
-	}
-	var s float64
-	for i := range x.Rows {
-		v := x.Data[i*x.Stride] / m
-		s += v * v
-	}
-	return m * math.Sqrt(s)
+	return level1.Dnrm2(x.Rows, x.Data, x.Stride)
 }
