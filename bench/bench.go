@@ -36,9 +36,8 @@ type Case struct {
 	// Run measures the case, or env.Part of one that has parts. When ctx ends it
 	// returns what it has so far beside ctx.Err().
 	Run    func(ctx context.Context, env *Env) ([]Result, error)
-	Parts  []string                    // each of which can be run alone: "mtr:edm,jura"
-	Pieces []string                    // parts of parts, run only by name
-	Sum    func(all []Result) []Result // lines made of those of all parts
+	Parts  []string // each of which can be run alone: "mtr:edm,jura"
+	Pieces []string // parts of parts, run only by name
 
 	// What the report shows of the results of the case; each may be nil.
 	// sentences, most often of Say; the first stands at the top of the page
@@ -84,9 +83,6 @@ func (c *Case) Measure(ctx context.Context, env *Env) ([]Result, error) {
 		if err != nil {
 			return all, err
 		}
-	}
-	if c.Sum != nil {
-		all = append(all, c.Sum(all)...)
 	}
 	return all, nil
 }

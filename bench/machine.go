@@ -110,9 +110,9 @@ func Describe(env *Env) Machine {
 	return m
 }
 
-// forcing are the variables that make OpenBLAS and BLIS run other kernels than they
-// choose for the processor. They are read when a library is loaded.
-var forcing = []string{"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "BLIS_ARCH_TYPE"}
+// forcing are the variables that make OpenBLAS run other kernels than it chooses for the processor. They are read when
+// the library is loaded.
+var forcing = []string{"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}
 
 // Forced lists what the environment imposes on libraries measured for comparison, as NAME=VALUE.
 func Forced() (set []string) {

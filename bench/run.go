@@ -60,12 +60,9 @@ func (f *File) measure(ctx context.Context, env *Env, s unit) error {
 	env.Log("%s: %s", s.name(), s.what)
 	start, noise := time.Now(), readNoise()
 	ResetPeakRSS()
-	results, err := s.run(ctx, env, f.Results)
+	results, err := s.run(ctx, env)
 	stamp(s, results, env)
 	f.Results = append(f.Results, results...)
-	if s.sums {
-		return err
-	}
 	run := CaseRun{
 		Case: s.kind, Part: s.part, Seconds: time.Since(start).Seconds(), Whole: err == nil &&
 			ctx.Err() == nil, Noise: noiseSince(noise),
@@ -150,8 +147,7 @@ type CaseRun struct {
 // unit is what a run completes or measures anew: a case, or a part of one that has parts.
 type unit struct {
 	kind, part, what string
-	sums             bool // made of other results, so never reused
-	run              func(ctx context.Context, env *Env, before []Result) ([]Result, error)
+	run              func(ctx context.Context, env *Env) ([]Result, error)
 }
 
 func (s unit) name() string {
@@ -166,25 +162,14 @@ func units(cases []Case, env *Env) []unit {
 	var out []unit
 	for _, c := range cases {
 		if c.Parts == nil || env.Quick {
-			out = append(out, unit{kind: c.Name, what: c.Does, run: func(ctx context.Context, env *Env,
-				_ []Result,
-			) ([]Result, error) {
-				return c.Measure(ctx, env)
-			}})
+			out = append(out, unit{kind: c.Name, what: c.Does, run: c.Measure})
 			continue
 		}
 		for _, part := range c.Parts {
-			out = append(out, unit{kind: c.Name, part: part, what: c.Does, run: func(ctx context.Context, env *Env,
-				_ []Result,
-			) ([]Result, error) {
+			out = append(out, unit{kind: c.Name, part: part, what: c.Does, run: func(ctx context.Context, env *Env) (
+				[]Result, error,
+			) {
 				return c.part(ctx, env, part)
-			}})
-		}
-		if c.Sum != nil {
-			out = append(out, unit{kind: c.Name, what: "all parts", sums: true, run: func(_ context.Context, _ *Env,
-				before []Result,
-			) ([]Result, error) {
-				return c.Sum((&File{Results: before}).Of(c.Name)), nil
 			}})
 		}
 	}
@@ -210,7 +195,7 @@ func (e *Env) Continue(f *File) error {
 
 // reuse adds the results of an earlier run of the unit, if there was a whole one.
 func (f *File) reuse(env *Env, s unit) bool {
-	if env.Earlier == nil || s.sums {
+	if env.Earlier == nil {
 		return false
 	}
 	old := env.Earlier.Machine

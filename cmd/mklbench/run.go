@@ -35,7 +35,7 @@ func (c *common) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&c.threads, "threads", 0, "threads that compute at once; 0 means all processors")
 	cmd.Flags().Uint64Var(&c.seed, "seed", 1, "of everything random")
 	cmd.Flags().BoolVar(&c.own, "own-cores", false,
-		"let OpenBLAS and BLIS choose their kernels: unset OPENBLAS_CORETYPE and the like")
+		"let OpenBLAS choose its kernels: unset OPENBLAS_CORETYPE and the like")
 }
 
 // unforce starts the program anew, without the variables that decide which kernels

@@ -27,7 +27,7 @@ func init() {
 		Run: func(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return besides[env.Part](ctx, env)
 		},
-		Parts:        []string{"ridge", "sylvester", "eigsh", "blis"},
+		Parts:        []string{"ridge", "sylvester", "eigsh"},
 		Minutes:      5,
 		ShownMinutes: 4,
 		Conclude:     concludePeers,
@@ -41,7 +41,7 @@ const inexactTol = 1e-6
 // besides measures what other programs offer beside ours, for each part of the case: the
 // same data, the same number of threads, and the accuracy that each reached.
 var besides = map[string]func(context.Context, *bench.Env) ([]bench.Result, error){
-	"ridge": besideKernelRidge, "sylvester": besideSylvester, "eigsh": besideEigsh, "blis": besideBLIS,
+	"ridge": besideKernelRidge, "sylvester": besideSylvester, "eigsh": besideEigsh,
 }
 
 // besideKernelRidge fits one Gaussian kernel to many outputs, from the samples on.
@@ -201,37 +201,4 @@ func besideEigshOne(
 		args: []string{fmt.Sprint(count), fmt.Sprint(tol)},
 	})
 	return append(results, theirs...), err
-}
-
-// besideBLIS multiplies matrices.
-func besideBLIS(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
-	for _, s := range bench.Pick(env, [][3]int{{512, 512, 512}}, [][3]int{
-		{512, 512, 512},
-		{2048, 2048, 2048},
-		{3060, 102, 3060},
-	}) {
-		m, n, k := s[0], s[1], s[2]
-		A, B, C := data.Normal(env.Rand(53), m, k), data.Normal(env.Rand(54), k, n), blas.NewGeneral(m, n)
-		params := map[string]any{"problem": "matrix product", "m": m, "n": n, "k": k}
-		ours, err := oursThen(ctx, env, params, []bench.Contender{{Name: "iokl gemm", Run: func() error {
-			blas.Mul(env.Backend, C, false, false, A, B)
-			return nil
-		}}}, func(*bench.Result) error { return nil })
-		if results = append(results, ours...); err != nil {
-			return results, err
-		}
-		theirs, err := otherPrograms(ctx, env, peerJob{
-			script: "blis_gemm.py", params: params, data: map[string]blas.General{"A": A, "B": B},
-		})
-		if results = append(results, theirs...); err != nil {
-			return results, err
-		}
-		if len(theirs) == 0 {
-			env.Skip("blis_gemm.py: libblis is not here (Debian: apt-get install libblis4-pthread; another by " +
-				"BLIS_LIBRARY)")
-			break
-		}
-	}
-	return results, nil
 }

@@ -61,8 +61,7 @@ func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) ([]bench.Resu
 		strconv.Itoa(e.Repeats(cmp.Or(job.count, 3))))
 	cmd := exec.CommandContext(ctx, program[0], append(args, job.args...)...)
 	threads := strconv.Itoa(e.Threads)
-	cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+threads, "OMP_NUM_THREADS="+threads,
-		"BLIS_NUM_THREADS="+threads)
+	cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+threads, "OMP_NUM_THREADS="+threads)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	text, err := cmd.Output()
@@ -107,9 +106,6 @@ func (job *peerJob) parse(text []byte) ([]bench.Result, error) {
 func needs(script string) (modules, debian string) {
 	if strings.HasSuffix(script, "_torch.py") {
 		return "torch, numpy", "python3-torch"
-	}
-	if strings.HasPrefix(script, "blis") {
-		return "numpy", "python3-numpy"
 	}
 	return "sklearn, scipy", "python3-sklearn"
 }

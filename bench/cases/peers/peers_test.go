@@ -101,25 +101,6 @@ func TestPeersFitTheSameRidge(t *testing.T) {
 	}
 }
 
-// The other BLAS gets whole matrices that are not square, and multiplies them.
-func TestBLIS(t *testing.T) {
-	env := benchtest.Quick()
-	env.Count, env.Log = 1, t.Logf
-	A, B := data.Normal(env.Rand(1), 30, 20), data.Normal(env.Rand(2), 20, 7)
-	results, err := otherPrograms(context.Background(), env, peerJob{
-		script: "blis_gemm.py", params: map[string]any{}, data: map[string]blas.General{"A": A, "B": B},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(results) == 0 {
-		t.Skip("libblis is not here")
-	}
-	if r := results[0]; !(*r.Residual < 1e-14) || !strings.HasPrefix(r.Name, "blis ") {
-		t.Errorf("%s: residual %g", r.Name, *r.Residual)
-	}
-}
-
 // The quick run of uci scores airfoil as its own predictions do, and the density is that of a normal distribution.
 func TestUCI(t *testing.T) {
 	env := benchtest.Quick()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
@@ -87,9 +86,6 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	}{
 		{"OLS", leastSquares},
 		{"training mean", meanOf},
-		{"lasso", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) {
-			return lassoCV(X, Y, Xt, 10)
-		}},
 		{"IKL", ours("eta")},
 		{"OKL", ours("l")},
 		{"IOKL", ours("eta,l")},
@@ -137,87 +133,6 @@ func withOnes(X blas.General) *mat.Dense {
 	return A
 }
 
-// lassoCV fits (1/2l)‖y − Xw‖² + λ‖w‖₁ for each output on standardised columns, λ
-// by cross-validation over folds of every k-th sample.
-func lassoCV(X, Y, Xt blas.General, folds int) (blas.General, error) {
-	P := blas.NewGeneral(Xt.Rows, Y.Cols)
-	path := []float64{1, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015}
-	for j := range Y.Cols {
-		y := mat.Col(nil, j, blas.Dense(Y))
-		best, lambda := math.Inf(1), path[0]
-		for _, c := range path {
-			var miss float64
-			for f := range folds {
-				var in, out []int
-				for i := range X.Rows {
-					if i%folds == f {
-						out = append(out, i)
-					} else {
-						in = append(in, i)
-					}
-				}
-				p := lasso(blas.TakeRows(X, in), data.Take(y, in), blas.TakeRows(X, out), c)
-				for k, i := range out {
-					d := y[i] - p[k]
-					miss += d * d
-				}
-			}
-			if miss < best {
-				best, lambda = miss, c
-			}
-		}
-		for i, v := range lasso(X, y, Xt, lambda) {
-			blas.Row(P, i)[j] = v
-		}
-	}
-	return P, nil
-}
-
-// lasso predicts at Xt by coordinate descent on standardised data; λ is relative
-// to the smallest that makes all coefficients 0.
-func lasso(X0 blas.General, y0 []float64, Xt0 blas.General, c float64) []float64 {
-	X, Xt := blas.Clone(X0), blas.Clone(Xt0)
-	data.Standardise(X, Xt)
-	l := float64(X.Rows)
-	mean := stat.Mean(y0, nil)
-	r, w := make([]float64, len(y0)), make([]float64, X.Cols)
-	for i, v := range y0 {
-		r[i] = v - mean
-	}
-	inner := func(k int) float64 {
-		var s float64
-		for i := range r {
-			s += X.Data[i*X.Stride+k] * r[i]
-		}
-		return s / l
-	}
-	var top float64
-	for k := range w {
-		top = max(top, math.Abs(inner(k)))
-	}
-	for range 1000 {
-		var moved float64
-		for k := range w {
-			z := inner(k) + w[k]
-			next := math.Copysign(max(0, math.Abs(z)-c*top), z)
-			if d := next - w[k]; d != 0 {
-				for i := range r {
-					r[i] -= d * X.Data[i*X.Stride+k]
-				}
-				w[k], moved = next, max(moved, math.Abs(d))
-			}
-		}
-		if moved <= 1e-9*top {
-			break
-		}
-	}
-	out := make([]float64, Xt.Rows)
-	for i := range out {
-		out[i] = mean + blas.Dot(blas.Row(Xt, i), w)
-	}
-	return out
-}
-
 var concludeStock = bench.Say(`
 Mean squared error × 1000 of next week's returns:
 {{range $i, $r := .}}{{if $i}}, {{end}}{{$r.Name}} {{value "mse1000" $r | printf "%.3f"}}{{end}}.`)
@@ -227,13 +142,13 @@ var table1 = []struct {
 	company string
 	errors  [7]float64
 }{
-	{"WMT", [7]float64{0.98, 0.42, 0.41, 0.40, 0.43, 0.43, 0.44}},
-	{"XOM", [7]float64{0.39, 0.31, 0.31, 0.29, 0.32, 0.31, 0.29}},
+	{"Walmart", [7]float64{0.98, 0.42, 0.41, 0.40, 0.43, 0.43, 0.44}},
+	{"Exxon", [7]float64{0.39, 0.31, 0.31, 0.29, 0.32, 0.31, 0.29}},
 	{"GM", [7]float64{1.68, 0.71, 0.71, 0.62, 0.62, 0.59, 0.47}},
-	{"F", [7]float64{2.15, 0.77, 0.77, 0.69, 0.56, 0.48, 0.36}},
+	{"Ford", [7]float64{2.15, 0.77, 0.77, 0.69, 0.56, 0.48, 0.36}},
 	{"GE", [7]float64{0.58, 0.45, 0.45, 0.41, 0.41, 0.40, 0.37}},
-	{"COP", [7]float64{0.98, 0.79, 0.79, 0.79, 0.81, 0.80, 0.76}},
-	{"Citi", [7]float64{0.65, 0.66, 0.62, 0.59, 0.66, 0.62, 0.58}},
+	{"ConocoPhillips", [7]float64{0.98, 0.79, 0.79, 0.79, 0.81, 0.80, 0.76}},
+	{"Citigroup", [7]float64{0.65, 0.66, 0.62, 0.59, 0.66, 0.62, 0.58}},
 	{"IBM", [7]float64{0.62, 0.49, 0.49, 0.51, 0.47, 0.50, 0.42}},
 	{"AIG", [7]float64{1.93, 1.88, 1.88, 1.74, 1.94, 1.87, 1.79}},
 	{"average", [7]float64{1.11, 0.72, 0.71, 0.67, 0.69, 0.67, 0.61}},

@@ -5,8 +5,6 @@ package systems
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"runtime/debug"
@@ -74,8 +72,7 @@ type entrant struct {
 }
 
 // measure times the named solvers at one point. Each repetition makes a new solver,
-// so that its preparation counts. Where every solver is completed, the metrics hold a
-// second solve, started from the first solution with another L.
+// so that its preparation counts.
 func (c *contest) measure(ctx context.Context, names []string, s system) []bench.Result {
 	env := c.env
 	c.s, c.Y, c.best, c.final, c.spinning = s, data.Targets(env, c.K, s.n), math.Inf(1), false, c.spins("")
@@ -304,36 +301,6 @@ func (c *contest) close(ctx context.Context, r *entrant, samples []float64) {
 		if r.res.Solver != r.Name {
 			r.Params["chosen"] = r.res.Solver
 		}
-		if !c.s.complete(c.env) {
-			break
-		}
-		limited, cancel := context.WithTimeout(ctx, bench.Duration(sylvesterLimit(c.env)))
-		defer cancel()
-		if err := r.secondSolve(limited, c.sys, c.Y, c.opt); err != nil {
-			r.Error = err.Error()
-		}
 	}
 	r.solver = nil
-}
-
-// secondSolve times a solve from the first solution with an L whose eigenvalues
-// differ by some percent, as in the next step of a fit.
-func (r *entrant) secondSolve(ctx context.Context, sys sylvester.System, Y blas.General, opt sylvester.Options) error {
-	next := sys.L.Clone()
-	for j := range next.S {
-		next.S[j] *= 1 + 0.05*math.Sin(float64(3*j))
-	}
-	slices.SortFunc(next.S, func(a, b float64) int { return cmp.Compare(b, a) })
-	sys.L = next
-	start := time.Now()
-	res, err := r.solver.Solve(ctx, r.C, sys, Y, opt)
-	if ctx.Err() != nil {
-		return nil // no time left for it
-	}
-	r.Metric("second_seconds", time.Since(start).Seconds())
-	r.Metric("second_residual", res.Residual)
-	if errors.Is(err, sylvester.ErrNotConverged) {
-		return fmt.Errorf("second solve: %w", err)
-	}
-	return err
 }

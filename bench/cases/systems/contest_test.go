@@ -37,17 +37,11 @@ func TestFinalists(t *testing.T) {
 	}
 }
 
-// TestChoices checks the figures about auto that the summary is made of.
+// TestChoices checks how auto is judged.
 func TestChoices(t *testing.T) {
 	group := mapResults()
 	judgeChoice(group)
-	for i := range group {
-		if group[i].Name == "auto" && group[i].Number("l") == 250 {
-			group[i].Params["chosen"] = "nystrom"
-		}
-	}
-	ratios, over, same := choices(group)
-	if !slices.Equal(ratios, []float64{0.5, 0.5}) || over[0] != -0.05 || same != 1 {
-		t.Errorf("%g times the fastest, %g s over it, %d times the same", ratios, over, same)
+	if ratios := choices(group); !slices.Equal(ratios, []float64{0.5, 0.5}) {
+		t.Errorf("%g times the fastest", ratios)
 	}
 }

@@ -80,7 +80,7 @@ func TestPieces(t *testing.T) {
 		if r.Name == "auto" {
 			spectra[r.Params["spectrum"]]++
 		}
-		if l, lambda := r.Number("l"), r.Number("lambda"); r.Name != choiceName && (l != 250 || lambda != 1e-2) {
+		if l, lambda := r.Number("l"), r.Number("lambda"); l != 250 || lambda != 1e-2 {
 			t.Errorf("%s at l = %g, λ = %g", r.Name, l, lambda)
 		}
 		if r.Error != "" || !r.Stopped && r.Residual != nil && *r.Residual > sylvesterTol {

@@ -24,7 +24,6 @@ func init() {
 		Run:       runSylvester,
 		Parts:     sylvesterParts(),
 		Pieces:    sylvesterPieces(),
-		Sum:       choiceSummary,
 		Conclude:  concludeSylvester,
 		Figures:   sylvesterFigures,
 		Published: winners,
