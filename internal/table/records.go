@@ -278,8 +278,7 @@ func (r *textReader) learned(opt Options) (schema.Columns, error) {
 // sumsUp refuses a last row whose first cell alone in its column says that it sums up those above.
 func (r *textReader) sumsUp() error {
 	for k, x := range r.cells {
-		words := &r.columns[k].votes.words
-		if place, ok := words.at[x.text]; ok && words.count[place] == 1 && isTotal(x.text) {
+		if r.columns[k].votes.words[x.text] == 1 && isTotal(x.text) {
 			return bad("%s: %s, the last one, sums up those above, as its %q in %s says: delete it", r.name,
 				r.file.place(), x.text, r.label(k))
 		}

@@ -123,8 +123,8 @@ type Reader interface {
 	io.Closer
 }
 
-// Read reads the whole table in the file. It is read twice where the schema that its cells make is needed to read them,
-// as that of numbers with decimal commas, or to say where one is wrong. See [Open] for what a name may be.
+// Read reads the whole table in the file. It is read twice where not all cells are plain numbers: once for the schema
+// that they make, and then by it. See [Open] for what a name may be.
 func Read(name string, opt Options) (*Table, error) {
 	first, kept, err := keeping(name, opt)
 	if err != nil {
@@ -148,11 +148,8 @@ func Read(name string, opt Options) (*Table, error) {
 			return nil, err
 		}
 	}
-	if !text.plain() || t.Schema.Cols() < len(t.Schema) {
+	if opt.Schema == nil && (!text.plain() || t.Schema.Cols() < len(t.Schema)) {
 		opt.Schema = t.Schema
-		if data, ok := text.encoded(t.Data, opt.Schema); ok && !opt.Codes {
-			return &Table{Names: opt.Schema.Names(), Data: data, Schema: opt.Schema}, nil
-		}
 		if kept != nil {
 			opt.Stdin = kept
 		}

@@ -61,15 +61,15 @@ type wordVotes struct {
 	kinds   int // different ones of these
 }
 
-// note counts a cell and returns its number where it is a plain one, else a NaN that stands for the word; see encoded.
+// note counts a cell and returns its number where it is a plain one, else NaN.
 func (v *votes) note(x cell) (float64, error) {
 	if x.text == "" {
 		v.noteStored(x.number)
 		return x.number, nil
 	}
 	if nothing(x.text) {
-		k, _ := v.nothing.note(x.text)
-		return nanOf(nothingNaN, k), nil
+		v.nothing.note(x.text)
+		return nan, nil
 	}
 	value, err := number(x.text)
 	if err == errInf && !strings.ContainsAny(x.text, digits) { // 4305e986 among words is one
@@ -85,7 +85,8 @@ func (v *votes) note(x cell) (float64, error) {
 		}
 		return value, nil
 	}
-	return nanOf(wordNaN, v.noteWord(x.text)), nil
+	v.noteWord(x.text)
+	return nan, nil
 }
 
 // noteStored counts a cell that the file stores as a number; NaN is a missing one.
@@ -140,48 +141,33 @@ func NamesRows(name string) bool {
 		strings.HasSuffix(name, "ID")
 }
 
-// tally counts different words, at most mostWords + 1, in the order in which they come.
-type tally struct {
-	at    map[string]int
-	count []int
-	lost  bool // some had no room
+// tally counts different words, at most mostWords + 1.
+type tally map[string]int
+
+// note counts a word, and reports whether there is room for it.
+func (t *tally) note(word string) bool {
+	n, known := (*t)[word]
+	if !known && len(*t) > mostWords {
+		return false
+	}
+	if *t == nil {
+		*t = tally{}
+	}
+	if !known {
+		word = strings.Clone(word)
+	}
+	(*t)[word] = n + 1
+	return true
 }
 
-// note counts a word and returns its place, or false where there is no room.
-func (t *tally) note(word string) (place int, ok bool) {
-	if place, ok = t.at[word]; ok {
-		t.count[place]++
-		return place, true
-	}
-	if len(t.count) > mostWords {
-		t.lost = true
-		return 0, false
-	}
-	if t.at == nil {
-		t.at = map[string]int{}
-	}
-	t.at[strings.Clone(word)] = len(t.count)
-	t.count = append(t.count, 1)
-	return len(t.count) - 1, true
-}
-
-// addTo adds the counts to those of words.
-func (t *tally) addTo(count map[string]int) {
-	for word, place := range t.at {
-		count[word] += t.count[place]
-	}
-}
-
-// noteWord counts a cell that is no plain number and returns its place among words. Dates are noted in their order;
-// what else a word is, column finds once for all its cells.
-func (v *votes) noteWord(word string) int {
+// noteWord counts a cell that is no plain number. Dates are noted in their order; what else a word is, column finds
+// once for all its cells.
+func (v *votes) noteWord(word string) {
 	v.n++
 	v.dates.note(word)
-	place, ok := v.words.note(word)
-	if !ok {
+	if !v.words.note(word) {
 		v.noteKind(word, 1)
 	}
-	return place
 }
 
 // noteKind counts cells that hold a word.
@@ -220,19 +206,19 @@ func isTotal(word string) bool {
 
 // plain reports whether all cells so far are numbers without marks, or missing ones that are empty.
 func (v *votes) plain() bool {
-	return v.cells == v.numbers.plain && v.nothing.at == nil && v.days.n == 0 && !v.allCompact()
+	return v.cells == v.numbers.plain && v.nothing == nil && v.days.n == 0 && !v.allCompact()
 }
 
 // column is what the votes make of a column, of numbers only unless types are allowed. commas says that commas do not
 // separate the cells of the file. Cells that do not fit are left for reading by this column to refuse. It is called
 // once, after the last cell.
 func (v *votes) column(opt *Options, commas bool) schema.Column {
-	for word, place := range v.words.at {
-		v.noteKind(word, v.words.count[place])
+	for word, n := range v.words {
+		v.noteKind(word, n)
 	}
 	decimal, fits := v.numbers.format(commas)
 	numbers := schema.Column{Decimal: decimal, Sign: v.numbers.sign()}
-	for _, n := range v.nothing.count {
+	for _, n := range v.nothing {
 		numbers.Nothing += n
 	}
 	switch {
@@ -295,10 +281,15 @@ func (v *votes) hasCodes() bool {
 // whole numbers in a column of codes.
 func (v *votes) text(opt *Options) schema.Column {
 	count, n := map[string]int{}, v.n
-	v.words.addTo(count)
+	add := func(t tally) {
+		for word, cells := range t {
+			count[word] += cells
+		}
+	}
+	add(v.words)
 	if v.hasCodes() {
-		v.whole.addTo(count)
-		for _, cells := range v.whole.count {
+		add(v.whole)
+		for _, cells := range v.whole {
 			n += cells
 		}
 	}
@@ -309,7 +300,7 @@ func (v *votes) text(opt *Options) schema.Column {
 	if distinct || levels > mostWords || levels > opt.maxLevels() && 2*levels > n {
 		return schema.Column{Kind: schema.Text}
 	}
-	v.nothing.addTo(count)
+	add(v.nothing)
 	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
