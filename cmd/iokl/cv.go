@@ -236,26 +236,12 @@ func labelsOf(t *table.Table) []string {
 	return labels
 }
 
-func (d *data) crossValidate(cmd *cobra.Command, opt iokl.Options) (*iokl.CVResult, error) {
-	if d.labels != nil && d.X != nil {
-		return iokl.CrossValidateClasses(cmd.Context(), blas.Dense(d.X.Data), d.labels, opt)
-	}
-	Y, names := d.targetMatrix()
-	if names != nil {
-		opt.OutputNames = names
-	}
-	if d.X != nil {
-		return iokl.CrossValidate(cmd.Context(), blas.Dense(d.X.Data), Y, opt)
-	}
-	return iokl.CrossValidateGram(cmd.Context(), d.grams, Y, opt)
-}
-
 func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destinations) error {
 	defer memory.Reserve(d.bytes())()
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
-	r, err := d.crossValidate(cmd, opt)
+	r, err := d.source().CrossValidate(cmd.Context(), opt)
 	p.end()
 	interrupted := cmd.Context().Err() != nil
 	switch {

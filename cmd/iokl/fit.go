@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
+	"github.com/iokl/iokl/internal/host"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/sylvester"
@@ -126,27 +126,16 @@ func (d *data) names(opt *iokl.Options) {
 	}
 }
 
-// fit runs the fit that the data call for.
-func (d *data) fit(ctx context.Context, opt iokl.Options) (*iokl.Model, error) {
-	switch {
-	case d.labels != nil && d.X != nil:
-		return iokl.FitClasses(ctx, blas.Dense(d.X.Data), d.labels, opt)
-	case d.X != nil:
-		return iokl.Fit(ctx, blas.Dense(d.X.Data), blas.Dense(d.Y.Data), opt)
+// source is the data as fits and comparisons take them.
+func (d *data) source() *host.Source {
+	s := &host.Source{Grams: d.grams, Labels: d.labels}
+	if d.X != nil {
+		s.X = blas.Dense(d.X.Data)
 	}
-	Y, names := d.targetMatrix()
-	if names != nil {
-		opt.OutputNames = names
+	if d.Y != nil {
+		s.Y = blas.Dense(d.Y.Data)
 	}
-	return iokl.FitGram(ctx, d.grams, Y, opt)
-}
-
-// targetMatrix is Y, one-hot for labels, whose classes then name the outputs.
-func (d *data) targetMatrix() (mat.Matrix, []string) {
-	if d.labels == nil {
-		return blas.Dense(d.Y.Data), nil
-	}
-	return iokl.OneHot(d.labels)
+	return s
 }
 
 func newFitCmd() *cobra.Command {
@@ -226,7 +215,7 @@ func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldO
 	if d == nil || d.X == nil {
 		return results.Note(model, command, keep, nil, nil, held)
 	}
-	Y, _ := d.targetMatrix()
+	Y, _ := d.source().Targets(iokl.Options{})
 	return results.Note(model, command, keep, blas.Dense(d.X.Data), Y, held)
 }
 
@@ -258,7 +247,7 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
-	fit := func() (*iokl.Model, error) { return d.fit(cmd.Context(), opt) }
+	fit := func() (*iokl.Model, error) { return d.source().Fit(cmd.Context(), opt) }
 	if opt.Open() {
 		r, err := d.choose(cmd, opt, out)
 		if err != nil {
@@ -276,7 +265,7 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	again := func(folds int) (*iokl.Model, error) {
 		opt.IntervalFolds, opt.Checkpoint, opt.Trace, opt.Notify, opt.Watch = folds, "", nil, nil, nil
 		opt.Global = false
-		return d.fit(cmd.Context(), opt)
+		return d.source().Fit(cmd.Context(), opt)
 	}
 	return finish(cmd, m, model, d, again, seconds, fitErr, out, page)
 }
@@ -319,7 +308,7 @@ func finish(
 // that is interrupted, the best setting so far is to be fitted all the same.
 func (d *data) choose(cmd *cobra.Command, opt iokl.Options, out string) (*iokl.CVResult, error) {
 	opt.CV = opt.CV.ForFit(d.rows())
-	r, err := d.crossValidate(cmd, opt)
+	r, err := d.source().CrossValidate(cmd.Context(), opt)
 	switch {
 	case err == nil:
 		return r, nil

@@ -188,8 +188,8 @@ func (s *Source) first() mat.Matrix {
 	return s.X
 }
 
-// targets is Y, and the options with the names that labels give to its columns.
-func (s *Source) targets(opt iokl.Options) (mat.Matrix, iokl.Options) {
+// Targets is Y, and the options with the names that labels give to its columns.
+func (s *Source) Targets(opt iokl.Options) (mat.Matrix, iokl.Options) {
 	if s.Labels == nil {
 		return s.Y, opt
 	}
@@ -200,10 +200,11 @@ func (s *Source) targets(opt iokl.Options) (mat.Matrix, iokl.Options) {
 	return Y, opt
 }
 
-func (s *Source) crossValidate(ctx context.Context, opt iokl.Options) (*iokl.CVResult, error) {
+// CrossValidate compares settings as the function CrossValidate does, in the caller's goroutine.
+func (s *Source) CrossValidate(ctx context.Context, opt iokl.Options) (*iokl.CVResult, error) {
 	switch {
 	case s.Grams != nil:
-		Y, opt := s.targets(opt)
+		Y, opt := s.Targets(opt)
 		return iokl.CrossValidateGram(ctx, s.Grams, Y, opt)
 	case s.Labels != nil:
 		return iokl.CrossValidateClasses(ctx, s.X, s.Labels, opt)
@@ -211,10 +212,11 @@ func (s *Source) crossValidate(ctx context.Context, opt iokl.Options) (*iokl.CVR
 	return iokl.CrossValidate(ctx, s.X, s.Y, opt)
 }
 
-func (s *Source) fit(ctx context.Context, opt iokl.Options) (*iokl.Model, error) {
+// Fit fits as the function Fit does, in the caller's goroutine and without a comparison that can be cancelled.
+func (s *Source) Fit(ctx context.Context, opt iokl.Options) (*iokl.Model, error) {
 	switch {
 	case s.Grams != nil:
-		Y, opt := s.targets(opt)
+		Y, opt := s.Targets(opt)
 		return iokl.FitGram(ctx, s.Grams, Y, opt)
 	case s.Labels != nil:
 		return iokl.FitClasses(ctx, s.X, s.Labels, opt)
@@ -231,11 +233,11 @@ func Fit(s Source, opt iokl.Options) *Job {
 		}
 		opt.Trace, opt.Notify, opt.Watch = j.step, j.notify, j.watch
 		if !opt.Open() {
-			return result(s.fit(soft, opt))
+			return result(s.Fit(soft, opt))
 		}
 		rows, _ := s.first().Dims()
 		opt.CV = opt.CV.ForFit(rows)
-		r, err := s.crossValidate(soft, opt)
+		r, err := s.CrossValidate(soft, opt)
 		switch {
 		case err == nil:
 			return result(r.Fit(soft))
@@ -262,7 +264,7 @@ func CrossValidate(s Source, opt iokl.Options) *Job {
 			return nil, err
 		}
 		opt.Notify, opt.Watch = j.notify, j.watch
-		r, err := s.crossValidate(soft, opt)
+		r, err := s.CrossValidate(soft, opt)
 		if r == nil {
 			return nil, err
 		}
