@@ -132,7 +132,14 @@ func (p *product[T]) multiplyPanel(s *scratch[T], q, end, j0, j1, p0 int) {
 		wides := (j1 - j0 + mr - 1) / mr
 		t.lines = (t.rows*t.kc*int(unsafe.Sizeof(v))/64/wides + groups) / groups
 	}
-	for j := j0; j < j1; j += mr {
+	first, last := j0, j1 // columns of wanted tiles
+	switch p.want {
+	case lower:
+		last = min(j1, i+t.rows)
+	case upper:
+		first += max(i-j0, 0) / mr * mr
+	}
+	for j := first; j < last; j += mr {
 		t.next = unsafe.Pointer(&p.slab[min(next, len(p.slab)-1)])
 		next += t.lines * groups * 64 / int(unsafe.Sizeof(v))
 		t.a = unsafe.Pointer(&s.wide[(j-j0)*t.kc])

@@ -11,9 +11,9 @@ import (
 // symvGroups is the number of parts a symmetric product of order n is done in,
 // each with a partial result of its own. It depends on n alone, so that the sums
 // are the same whatever the number of threads, and is even, so that two threads
-// have the same work.
+// have the same work. Fewer than vectorElements multiply-adds are not shared.
 func symvGroups(n int) int {
-	if n < 384 {
+	if n*n < vectorElements {
 		return 1
 	}
 	return min(2+n/384*2, 16)
