@@ -130,8 +130,6 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 			return note == ""
 		})
 	}
-	opt.robustUnits(y, w)
-	so.Columns.Loss = opt.columns().Loss
 	d, err := samples.NewRows(x, y, w, so)
 	return d, opt, err
 }
@@ -151,7 +149,6 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 	if err != nil {
 		return nil, opt, err
 	}
-	opt.robustUnits(y, w)
 	d, err := samples.NewGrams(ctx, raws(grams), y, w, opt.samples())
 	return d, opt, err
 }
@@ -166,6 +163,10 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 			return nil, err
 		}
 		opt = r.bestOptions()
+	} else if m := d.Offers().InMemory; m != nil {
+		if err := m.FindDelta(ctx, opt.Kernels); err != nil {
+			return nil, err
+		}
 	}
 	return opt.solve(ctx, d)
 }

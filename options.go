@@ -84,8 +84,8 @@ type Options struct {
 	// Loss is what errors of targets cost: "squared", the default; "huber" or "huber:δ", squared up to δ and linear
 	// beyond; "quantile:τ[,τ…]", whose functions have the part τ of the targets below them, several of which share
 	// kernels and L; or "logistic", of targets 0 and 1, whose outputs are log odds. δ is in robust standard
-	// deviations of a target, 1.345 where it is not given, and in units of the targets where these are not
-	// standardised.
+	// deviations of a target, and in units of the targets where these are not standardised. Where it is not given it
+	// is 1.345 robust standard deviations of the residuals.
 	Loss string `json:"loss,omitempty"`
 	// Weights are those of the rows (l×1) or cells (l×n) of Y, ≥ 0: the loss is (1/l)Σ w·φ, where l is the number of
 	// rows that hold a target. 0 is a missing cell, 2 an observation made twice. nil means 1.
@@ -294,7 +294,7 @@ func (opt *Options) columns() columns.Options {
 		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
 		Strict: opt.Missing == "error", StrictOutputs: opt.MissingTargets == "error", InputNames: opt.InputNames,
 		OutputNames: opt.OutputNames,
-		Schema:      opt.InputSchema, Loss: opt.lead(), Axis: opt.axis,
+		Schema:      opt.InputSchema, Loss: opt.lead(), FindDelta: opt.Loss == "huber", Axis: opt.axis,
 	}
 }
 

@@ -152,17 +152,6 @@ func (opt *Options) weighed(ctx context.Context, d *samples.Rows, spread *model.
 	return d.Weighed(w)
 }
 
-// robustUnits makes the δ of huber, where the caller names none and targets are not standardised, one in their units:
-// that of robust standard deviations, whose median over the targets is taken.
-func (opt *Options) robustUnits(y, w blas.General) {
-	if opt.Loss != "huber" || opt.columns().ScaleOutputs {
-		return
-	}
-	if s := columns.RobustScale(y, w); s > 0 {
-		opt.losses = []loss.Loss{{Kind: loss.Huber, Parameter: loss.RobustDelta * s}}
-	}
-}
-
 // checkStream refuses what is for data in memory.
 func (opt *Options) checkStream() error {
 	switch {

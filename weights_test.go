@@ -185,17 +185,46 @@ func smooth(l int, sigma float64, heavy bool, seed uint64) (X, Y, clean *mat.Den
 	return X, Y, clean
 }
 
-// Gross errors hardly move a fit by the loss of Huber.
+// Gross errors hardly move a fit by the loss of Huber, of which δ follows the noise: on new targets without such errors
+// it errs as much, within 5 %, as the fit to targets without them, whether settings are given or chosen.
 func TestHuberIsRobust(t *testing.T) {
-	off := func(heavy bool, loss string) float64 {
-		X, Y, clean := smooth(300, 0.2, heavy, 9)
-		return far(predicted(t, mustFit(t, X, Y, iokl.Options{
-			Kernels: []string{"gaussian:all:median"}, Loss: loss, Lambda: 3e-3,
-		}), X), clean)
-	}
-	without, squared, huber := off(false, ""), off(true, ""), off(true, "huber:0.3")
-	if !(huber < 0.5*squared && huber < 1.5*without) {
-		t.Errorf("errors: %.3g without gross errors, with them %.3g by squares, %.3g by huber", without, squared, huber)
+	const l = 300
+	for _, c := range []struct {
+		name  string
+		sigma float64
+		opt   iokl.Options
+	}{
+		{"given", 0.2, iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 3e-3}},
+		{"little noise", 0.02, iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-5}},
+		{"in units of the targets", 0.2, iokl.Options{
+			Kernels: []string{"gaussian:all:median"}, Lambda: 3e-3, Standardize: "none",
+		}},
+		{"lengths", 0.05, iokl.Options{Kernels: []string{"gaussian:ard:median"}, Lambda: 1e-4}},
+		{"chosen", 0.1, iokl.Options{IntervalFolds: -1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.opt.Kernels == nil && testing.Short() {
+				t.Skip("a race")
+			}
+			off := func(heavy bool, loss string) float64 {
+				X, Y, _ := smooth(2*l, c.sigma, false, 9)
+				for i := range l {
+					for j := range 2 {
+						if heavy && (i*7+j*3)%20 == 0 {
+							Y.Set(i, j, Y.At(i, j)+10*float64(i%4-1))
+						}
+					}
+				}
+				c.opt.Loss = loss
+				m := mustFit(t, X.Slice(0, l, 0, 2), Y.Slice(0, l, 0, 2), c.opt)
+				return far(predicted(t, m, X.Slice(l, 2*l, 0, 2)), Y.Slice(l, 2*l, 0, 2))
+			}
+			without, squared, huber := off(false, ""), off(true, ""), off(true, "huber")
+			if !(huber < 0.8*squared && huber < 1.05*without) {
+				t.Errorf("errors: %.4g without gross errors, with them %.4g by squares, %.4g by huber", without,
+					squared, huber)
+			}
+		})
 	}
 }
 

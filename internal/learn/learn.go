@@ -74,6 +74,9 @@ type InMemory interface {
 	// Loss is the loss that they are learned by, and ByLoss the same data for another one.
 	Loss() loss.Loss
 	ByLoss(l loss.Loss) (Data, error)
+	// FindDelta finds the δ of the loss of Huber from residuals of fits with the kernels of the SPECs, where it was not
+	// given.
+	FindDelta(ctx context.Context, specs []string) error
 	// Weight is that of target j of sample i.
 	Weight(i, j int) float64
 	// Plain reports whether targets are learned by squares without weights.

@@ -230,7 +230,7 @@ func (s *race) add(ctx context.Context, kernels []string, of mode, model learn.M
 			a.lambdas = defaults.Path(size * s.relative(tau))
 		}
 		a.closed = s.data.Offers().Table != nil && of.what == learn.Nothing && of.output == "" &&
-			dictionary.Exact(kernels)
+			dictionary.Exact(kernels) && learn.LossOf(s.data).Kind == loss.Squared
 		a.in = slices.Repeat([]bool{true}, len(a.lambdas))
 		a.move(1, s.folds)
 		s.arms = append(s.arms, a)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/loss"
 )
@@ -23,6 +24,9 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 		r.Setting.Losses = nil // the lead decides
 		if r.kernelsOpen() {
 			return byLoss(ctx, d.Offers().Table, r.Job)
+		}
+		if err := d.Offers().InMemory.FindDelta(ctx, r.Setting.Kernels); err != nil {
+			return nil, err
 		}
 	}
 	return r.decide(ctx)
@@ -75,6 +79,9 @@ const lossSamples = MostSamples / 2
 func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	job.Method.Say("kernels are compared by squared errors, since one decomposition of these serves all λ, and then λ "+
 		"by the loss %s", d.Loss())
+	if err := d.FindDelta(ctx, []string{defaults.GaussianKernel}); err != nil {
+		return nil, err
+	}
 	squares, err := d.ByLoss(loss.Loss{})
 	if err != nil {
 		return nil, err
@@ -84,12 +91,19 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 		first.Metric = ""
 	}
 	first.Budget, first.Lambdas = job.Budget/2, nil
+	if first.Setting.Model == "" && first.Models == nil {
+		// Fits of a sum by huber may stop at a gap of .07: the systems of their steps are not solved.
+		first.Setting.Model = learn.Product
+	}
 	best, err := (&race{Job: first, all: squares, data: squares}).decide(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p := best.Chosen()
 	d.Follow(squares)
+	if err := d.FindDelta(ctx, p.Kernels); err != nil {
+		return nil, err
+	}
 	second := job
 	second.Budget, second.Kernels, second.Models = job.Budget/2, nil, nil
 	second.Setting.Kernels, second.Setting.Learn, second.Setting.Model = p.Kernels, p.Learn, p.Model

@@ -25,6 +25,7 @@ type Options struct {
 	InputNames, OutputNames []string       // nil means x1, x2, … and y1, y2, …
 	Schema                  schema.Columns // of the file that the inputs come from; nil: columns of numbers
 	Loss                    loss.Loss      // that targets are learned by
+	FindDelta               bool           // its δ is found from the residuals; else it is given
 	Axis                    *Axis          // that the targets are points of; nil for none
 }
 

@@ -292,21 +292,13 @@ func (out *Outputs) OfTargets(targets []int) (list []int) {
 	return list
 }
 
-// RobustScale is the median over the columns of Y of their robust standard deviations, by the weights W.
-func RobustScale(Y, W blas.General) float64 {
-	s := MeasureWeighted(Y, W)
-	s.adapt(Y, W, loss.Loss{Kind: loss.Huber, Parameter: 1})
-	var scales []float64
-	for j, constant := range s.Constant {
-		if !constant {
-			scales = append(scales, s.Scale[j])
-		}
+// Deviations are the robust standard deviations about 0 of the columns of R, by the weights W.
+func Deviations(R, W blas.General) []float64 {
+	s := make([]float64, R.Cols)
+	for j := range s {
+		s[j] = madScale * weightedQuantile(R, W, j, 0.5, math.Abs)
 	}
-	if scales == nil {
-		return 0
-	}
-	slices.Sort(scales)
-	return scales[len(scales)/2]
+	return s
 }
 
 // Weights are the weights W of rows, or those of cells of the targets that are learned.

@@ -106,6 +106,9 @@ const (
 // LinearKernel is xᵀz/d, of the size of the others.
 const LinearKernel = "poly:1:all:0"
 
+// GaussianKernel is what residuals are measured by before kernels are chosen or lengths are learned.
+const GaussianKernel = "gaussian:all:median"
+
 const eachKernels = "gaussian:each:median*1,2"
 
 // Kernels is the dictionary of a fit that names neither kernels nor a way to choose

@@ -4,6 +4,7 @@ package samples
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -19,8 +20,9 @@ import (
 // Rows is samples with inputs.
 type Rows struct {
 	observed
-	x   blas.General
-	all *coded // all samples, once they were asked for
+	x      blas.General
+	pseudo blas.General // targets of what is learned by squares, see FindDelta; without Data the targets
+	all    *coded       // all samples, once they were asked for
 
 	parts []*coded // those of each fold to train on, once they were asked for
 
@@ -45,7 +47,7 @@ func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
 
 // Part is the data of these samples and targets alone; nil stands for all.
 func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
-	x, y, w, opt := r.x, r.y, weightsOf(r.w, idx), r.opt.quiet()
+	x, y, w, z, opt := r.x, r.y, weightsOf(r.w, idx), weightsOf(r.pseudo, idx), r.opt.quiet()
 	if idx != nil {
 		x, y = blas.TakeRows(x, idx), blas.TakeRows(y, idx)
 	}
@@ -53,7 +55,9 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 		w = columns.Take(w, targets)
 	}
 	if opt.Columns.Axis = opt.Columns.Axis.Part(targets); targets != nil {
-		y = columns.Take(y, targets)
+		if y = columns.Take(y, targets); z.Data != nil {
+			z = columns.Take(z, targets)
+		}
 		if all := opt.Columns.OutputNames; all != nil {
 			opt.Columns.OutputNames = make([]string, len(targets))
 			for k, j := range targets {
@@ -61,20 +65,29 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 			}
 		}
 	}
-	return NewRows(x, y, w, opt)
+	return newRows(x, y, w, z, opt)
+}
+
+// newRows is NewRows with pseudo-observations.
+func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
+	r, err := NewRows(X, Y, W, opt)
+	r.pseudo = pseudo
+	return r, err
 }
 
 // Table is the inputs, targets and weights of the samples.
 func (r *Rows) Table() (X, Y, W blas.General) { return r.x, r.y, r.w }
 
 // Weighed is the same samples with other weights.
-func (r *Rows) Weighed(W blas.General) (*Rows, error) { return NewRows(r.x, r.y, W, r.opt) }
+func (r *Rows) Weighed(W blas.General) (*Rows, error) { return newRows(r.x, r.y, W, r.pseudo, r.opt) }
 
 // ByLoss is the data for another loss.
 func (r *Rows) ByLoss(l loss.Loss) (learn.Data, error) {
 	opt := r.opt
-	opt.Columns.Loss = l
-	return NewRows(r.x, r.y, r.w, opt)
+	if opt.Columns.Loss = l; l.Kind == loss.Squared && r.pseudo.Data != nil {
+		return NewRows(r.x, r.pseudo, r.w, opt)
+	}
+	return newRows(r.x, r.y, r.w, r.pseudo, opt)
 }
 
 // Columns lists the inputs that vary.
@@ -101,13 +114,14 @@ type coded struct {
 	warnings []string
 	Z, Y     blas.General
 	raw, w   blas.General // all targets, and their weights
+	pseudo   blas.General // see [Rows]
 	*dictionary.Resolver
 }
 
-// code learns the maps of inputs and targets from the samples X, Y with the weights W, and applies them. The moments of
-// the inputs are by the weights of rows.
-func (r *Rows) code(X, Y, W blas.General) (c *coded, err error) {
-	c = &coded{raw: Y, w: W}
+// code learns the maps of inputs and targets from the samples X, Y with the weights W and the pseudo-observations, and
+// applies them. The moments of the inputs are by the weights of rows.
+func (r *Rows) code(X, Y, W, pseudo blas.General) (c *coded, err error) {
+	c = &coded{raw: Y, w: W, pseudo: pseudo}
 	var about []string
 	if c.out, c.Y, about, err = columns.LearnOutputs(Y, W, &r.opt.Columns); err != nil {
 		return nil, err
@@ -132,13 +146,23 @@ func (r *Rows) code(X, Y, W blas.General) (c *coded, err error) {
 	return c, nil
 }
 
-// squares are the targets as relevance and lengths are learned from: standardised where the loss leaves them as they
-// are.
+// squares are the targets as relevance and lengths are learned from: pseudo-observations where there are such, and
+// standardised where the loss leaves targets as they are.
 func (c *coded) squares() blas.General {
-	if c.out.Loss != "logistic" {
-		return c.Y
+	Z := c.Y
+	switch {
+	case c.pseudo.Data != nil:
+		Z = columns.Take(c.pseudo, c.out.Live)
+		for i, y := range c.Y.Data {
+			if math.IsNaN(y) { // hidden
+				Z.Data[i] = y
+			}
+		}
+	case c.out.Loss == "logistic":
+		Z = blas.Clone(c.Y)
+	default:
+		return Z
 	}
-	Z := blas.Clone(c.Y)
 	columns.MeasureWeighted(Z, c.out.Weights(c.w)).Apply(Z)
 	return Z
 }
@@ -151,7 +175,8 @@ func (r *Rows) coded(fold int) (c *coded, test, testW blas.General, err error) {
 	}
 	Y, test := r.targets(split)
 	if c = r.parts[fold]; c == nil {
-		c, err = r.code(blas.TakeRows(r.x, split.Train), Y, weightsOf(r.w, split.Train))
+		c, err = r.code(blas.TakeRows(r.x, split.Train), Y, weightsOf(r.w, split.Train),
+			weightsOf(r.pseudo, split.Train))
 		r.parts[fold] = c
 	}
 	return c, test, weightsOf(r.w, split.Test), err
@@ -196,7 +221,7 @@ func (r *Rows) Lengths(fold int) dictionary.Lengths {
 // everything codes all samples, once.
 func (r *Rows) everything() (_ *coded, err error) {
 	if r.all == nil {
-		r.all, err = r.code(r.x, r.y, r.w)
+		r.all, err = r.code(r.x, r.y, r.w, r.pseudo)
 	}
 	return r.all, err
 }

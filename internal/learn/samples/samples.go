@@ -28,7 +28,7 @@ type Options struct {
 
 // quiet is opt for a part of the samples, about which nothing is said.
 func (opt Options) quiet() Options {
-	opt.Notify = nil
+	opt.Notify, opt.Columns.FindDelta = nil, false
 	return opt
 }
 
