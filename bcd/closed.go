@@ -28,7 +28,8 @@ func (c closedForms) minimize(ctx context.Context, pt *point, goal float64) erro
 }
 
 // closedSteps takes closed forms from pt until the goal is met or the iterations are spent. To warm up it ends where a
-// step lowers the objective by less than warmUpDrop, and weights of l_p norms take longer steps.
+// step lowers the objective by less than warmUpDrop, or where a fit that starts near the best has little to gain by the
+// weights, and weights of l_p norms take longer steps.
 func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp bool) (*point, error) {
 	if f.t.fixEta && f.t.fixL {
 		return pt, f.coefficientsAlone(ctx, pt, goal)
@@ -38,7 +39,8 @@ func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp b
 			return pt, err
 		}
 		U := pt.cert.objective
-		if f.ends(pt, goal) || warmUp && !(last-U > warmUpDrop*math.Abs(U)) {
+		warm := !(last-U > warmUpDrop*math.Abs(U)) || f.near && pt.cert.gapEta < jointShare*pt.cert.gapL
+		if f.ends(pt, goal) || warmUp && warm {
 			return pt, nil
 		}
 		last = U

@@ -38,6 +38,13 @@ const (
 	sketchSteps    = 10   // and their largest number
 )
 
+// Starts on a part of the rows: docs/decisions/2026-11-24-starts-on-rows.md.
+const (
+	startFrom = 1000 // rows
+	startPart = 4    // rows for each of the part
+	startGap  = 3e-2 // relative gap of its fit
+)
+
 // freedomTol is the relative residual of the system that estimates degrees of freedom, see [sylvester.Freedom].
 const freedomTol = 1e-2
 

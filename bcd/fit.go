@@ -30,6 +30,7 @@ type fit struct {
 	loosest float64 // relative residual of the next C step
 	share   float64 // of the relative gap that a C step may leave open
 	best    *point  // the certified point to return
+	near    bool    // weights and output kernel start near the best
 	stopped error   // by Trace
 }
 

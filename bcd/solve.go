@@ -90,7 +90,9 @@ func solveProduct(ctx context.Context, p *Problem, opt Options) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	near := p.L == nil && q.startOnPart(ctx, opt)
 	f := newFit(q, opt, rho, b, u)
+	f.near = near
 	model, err := newProduct(f)
 	f.basis.collect()
 	if err != nil {

@@ -34,3 +34,24 @@ func TestGram(t *testing.T) {
 		}
 	}
 }
+
+// TestPart compares principal submatrices with those of the dense terms.
+func TestPart(t *testing.T) {
+	for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
+		terms, dense := gramTerms(130, 2, prec)
+		rows := []int{0, 3, 63, 64, 128, 129}
+		want := make([]blas.General, len(dense))
+		for j, a := range dense {
+			want[j] = blas.NewGeneral(len(rows), len(rows))
+			for i, r := range rows {
+				for k, c := range rows {
+					want[j].Data[i*len(rows)+k] = a.Data[r*a.Stride+c]
+				}
+			}
+		}
+		part := linop.NewGramSum(terms, nil, prec).Part(rows)
+		linoptest.RunSum(t, part, want, linoptest.Options{Unit: map[blas.Precision]float64{
+			blas.Float64: 0x1p-53, blas.Float32: 0x1p-24,
+		}[prec]})
+	}
+}

@@ -64,6 +64,21 @@ func (s *GramSum) Len() int { return len(s.terms) }
 // Term returns K_j, which the caller must not change.
 func (s *GramSum) Term(j int) *blas.Sym { return s.terms[j] }
 
+// Part is the sum of the principal submatrices on the given rows, with all weights zero.
+func (s *GramSum) Part(rows []int) *GramSum {
+	terms := make([]*blas.Sym, len(s.terms))
+	for j, t := range s.terms {
+		a := blas.NewGeneral(len(rows), len(rows))
+		par.For(len(rows), func(i int) {
+			for k := range i + 1 {
+				a.Data[i*a.Stride+k] = t.At(rows[i], rows[k])
+			}
+		})
+		terms[j] = blas.SymFrom(a, t.Prec)
+	}
+	return NewGramSum(terms, s.be, s.own.prec)
+}
+
 // SetWeights makes the operator K_η. It costs nothing; the next use of K_η then
 // makes one pass over the terms of nonzero weight, unless the weights are those of before.
 func (s *GramSum) SetWeights(eta []float64) {
