@@ -71,8 +71,11 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 // newRows is NewRows with pseudo-observations.
 func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
 	r, err := NewRows(X, Y, W, opt)
+	if err != nil {
+		return nil, err
+	}
 	r.pseudo = pseudo
-	return r, err
+	return r, nil
 }
 
 // Table is the inputs, targets and weights of the samples.
