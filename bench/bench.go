@@ -77,14 +77,18 @@ func (c *Case) Measure(ctx context.Context, env *Env) ([]Result, error) {
 		return c.Run(ctx, env)
 	}
 	var all []Result
+	var skipped error
 	for _, part := range c.Parts {
 		r, err := c.part(ctx, env, part)
 		all = append(all, r...)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrSkipped):
+			skipped = err
+		case err != nil:
 			return all, err
 		}
 	}
-	return all, nil
+	return all, skipped
 }
 
 // part runs one part of the case.

@@ -120,6 +120,22 @@ func TestReadFileRefuses(t *testing.T) {
 	}
 }
 
+// Parts that are skipped do not end the others.
+func TestMeasureGoesOnPastSkippedParts(t *testing.T) {
+	c := Case{Name: "parts", Parts: []string{"long", "short", "longer"}, Run: func(_ context.Context, env *Env) (
+		[]Result, error,
+	) {
+		if env.Part != "short" {
+			return nil, ErrSkipped
+		}
+		return []Result{{Name: env.Part}}, nil
+	}}
+	results, err := c.Measure(context.Background(), quickEnv())
+	if !errors.Is(err, ErrSkipped) || len(results) != 1 || results[0].Name != "short" {
+		t.Errorf("%v, results %v", err, results)
+	}
+}
+
 func TestRunKeepsWhatWasMeasured(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	one := Case{Name: "one", Does: "first", Run: func(context.Context, *Env) ([]Result, error) {

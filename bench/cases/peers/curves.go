@@ -56,7 +56,7 @@ const (
 // runCurves fits curves of which a share has lost its tail, and scores what fills it.
 func runCurves(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if env.Quick && env.Part != madeCurves+"-0.5" {
-		return nil, fmt.Errorf("%w: --quick runs %s-0.5 alone", bench.ErrSkipped, madeCurves)
+		return nil, fmt.Errorf("%w: --quick runs curves:%s-0.5 alone", bench.ErrSkipped, madeCurves)
 	}
 	c, params, err := curves(env)
 	if err != nil {
