@@ -68,17 +68,16 @@ func (a *arm) keep(steps int) {
 	}
 }
 
-// widen adds the neighbours of a new best to what is compared further, and reports whether there are any.
-func (a *arm) widen() (more bool) {
-	if a.at < 0 || a.at == a.middle {
+// widen adds the neighbours of a best that is not among those that were kept about the one before, and reports whether
+// it has.
+func (a *arm) widen() bool {
+	if a.at < 0 || max(a.at-a.middle, a.middle-a.at) <= 2*beside {
 		return false
 	}
-	a.middle = a.at
 	for i := max(a.at-beside, 0); i <= min(a.at+beside, len(a.in)-1); i++ {
-		more = more || !a.in[i]
 		a.in[i] = true
 	}
-	return more
+	return true
 }
 
 // move carries the arm to other samples, times as many: errors go, and μ = λl stays, or λ where the user gave it.

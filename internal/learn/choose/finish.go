@@ -26,10 +26,12 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	open := r.samples > s.size && !s.holed()
 	for _, a := range s.arms {
 		a.closed = false
-		if open {
-			a.at = s.largest(a)
-		}
-		if a.keep(beside); r.samples == s.size {
+		switch a.keep(2 * beside); {
+		case s.holed():
+			a.keep(beside)
+		case open:
+			a.in[s.largest(a)] = true
+		default:
 			a.keep(0)
 		}
 		for i := a.at; open && !exact && i < len(a.in); i++ { // features want less of a penalty than their kernels
@@ -58,15 +60,19 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	if exact {
 		to = 1
 	}
-	for more := true; more; {
-		if err := s.compare(ctx, 0, to); err != nil || s.holed() {
+	if err := s.compare(ctx, 0, to); err != nil || s.holed() {
+		return err
+	}
+	s.rank()
+	more := false
+	for _, a := range s.arms {
+		more = open && a.widen() || more
+	}
+	if more {
+		if err := s.compare(ctx, 0, to); err != nil {
 			return err
 		}
 		s.rank()
-		more = false
-		for _, a := range s.arms {
-			more = open && a.widen() || more
-		}
 	}
 	for _, a := range s.arms {
 		if a.at >= 0 && exact {
