@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/lapack/gonum"
-
 	"github.com/iokl/iokl/blas"
 )
 
@@ -239,7 +237,8 @@ func (q *Model) invertMiddle() {
 		}
 		set(k+i, k+i, -blas.Dot(q.S[i], q.Y[i]))
 	}
-	if q.mid = M; !invert(M) {
+	var ok bool
+	if q.mid, ok = inverse(M); !ok {
 		q.forget()
 	}
 }
@@ -247,13 +246,40 @@ func (q *Model) invertMiddle() {
 // forget drops all pairs.
 func (q *Model) forget() { q.S, q.Y, q.DS = nil, nil, nil }
 
-// invert overwrites a by its inverse and reports whether there is one.
-func invert(a blas.General) bool {
-	var small gonum.Implementation
+// inverse is a⁻¹ by Gauss–Jordan elimination with row exchanges; a is destroyed.
+// It reports false when a pivot vanishes.
+func inverse(a blas.General) (blas.General, bool) {
 	n := a.Rows
-	pivots, work := make([]int, n), make([]float64, n)
-	return small.Dgetf2(n, n, a.Data, a.Stride, pivots) &&
-		small.Dgetri(n, a.Data, a.Stride, pivots, work, n) && positive(blas.Frob(a))
+	inv := blas.NewGeneral(n, n)
+	for i := range n {
+		inv.Data[i*n+i] = 1
+	}
+	for c := range n {
+		p := c
+		for i := c + 1; i < n; i++ {
+			if math.Abs(a.Data[i*n+c]) > math.Abs(a.Data[p*n+c]) {
+				p = i
+			}
+		}
+		pivot := a.Data[p*n+c]
+		if !positive(math.Abs(pivot)) {
+			return inv, false
+		}
+		for _, x := range []blas.General{a, inv} {
+			rp, rc := blas.Row(x, p), blas.Row(x, c)
+			for j := range n {
+				rp[j], rc[j] = rc[j], rp[j]/pivot
+			}
+		}
+		for i := range n {
+			if i != c {
+				f := a.Data[i*n+c]
+				blas.Axpy(-f, blas.Row(a, c), blas.Row(a, i))
+				blas.Axpy(-f, blas.Row(inv, c), blas.Row(inv, i))
+			}
+		}
+	}
+	return inv, true
 }
 
 func resize(s []float64, n int) []float64 { return slices.Grow(s[:0], n)[:n] }
