@@ -71,7 +71,7 @@ func (c *Case) Length() string {
 	return "< 1 min"
 }
 
-// Measure runs every part of the case.
+// Measure runs every part of the case, past those that a run like this skips, of which the last error is returned.
 func (c *Case) Measure(ctx context.Context, env *Env) ([]Result, error) {
 	if c.Parts == nil {
 		return c.Run(ctx, env)

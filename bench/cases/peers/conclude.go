@@ -15,9 +15,9 @@ import (
 // concludePeers compares our fastest line of each problem with each line of another program: over all sizes where
 // there are several, else with the errors where these differ.
 func concludePeers(group []bench.Result) (texts []string) {
-	ratios := map[[2]string][]float64{}
+	ratios := map[[2]string][]float64{} // their seconds over ours, by problem and program
+	said := map[[2]string]string{}      // the sentence about each
 	var order [][2]string
-	last := map[[2]string]string{}
 	for _, r := range group {
 		ours := bestOfOurs(group, r)
 		if strings.HasPrefix(r.Name, "iokl") || ours == nil {
@@ -33,14 +33,14 @@ func concludePeers(group []bench.Result) (texts []string) {
 		if o := ours.Metrics["test_mse"]; ok && (o > 1.01*e || o < e/1.01) {
 			text += fmt.Sprintf(", with a test error of %s in place of %s", bench.Short(o), bench.Short(e))
 		}
-		last[key] = text + "."
+		said[key] = text + "."
 	}
 	for _, key := range order {
 		if all := ratios[key]; len(all) > 1 {
-			last[key] = fmt.Sprintf("%s, %d sizes: iokl is %s as %s on average, %s at least.", key[0], len(all),
+			said[key] = fmt.Sprintf("%s, %d sizes: iokl is %s as %s on average, %s at least.", key[0], len(all),
 				faster(stat.GeometricMean(all, nil)), key[1], faster(slices.Min(all)))
 		}
-		texts = append(texts, last[key])
+		texts = append(texts, said[key])
 	}
 	return texts
 }

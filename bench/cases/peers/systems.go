@@ -76,7 +76,6 @@ func (s *peerSystem) beside(ctx context.Context, lambda float64) ([]bench.Result
 		if err != nil {
 			return results, err
 		}
-		job.count = 3
 		if l > 1000 {
 			job.count = 1 // each run takes seconds
 		}
