@@ -108,17 +108,18 @@ class Cells:
         for count in range(1, most + 1):
             Q = self.apply(P)
             curvature = (P * Q).sum((0, 2), keepdim=True)
-            if not ((curvature > 0) | (norms(R) <= end)).all():
+            live = norms(R) > end  # the other grids stay where they are
+            if (live & ~(curvature > 0)).any():
                 self.parts = self.double
                 break
-            step = rz / curvature.clamp_min(1e-30)
+            step = (rz / curvature).where(live, torch.zeros_like(rz))
             W += step * P
             R = R - step * Q
             if (norms(R) <= end).all():
                 break
             Z = self.precondition(R)
             old, rz = rz, (R * Z).sum((0, 2), keepdim=True)
-            P = Z + rz / old.clamp_min(1e-30) * P
+            P = Z + (rz / old).where(live & (old > 0), torch.zeros_like(rz)) * P
         return W, count
 
 
