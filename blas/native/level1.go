@@ -10,14 +10,6 @@ func (b *BLAS) Ddot(n int, x []float64, incX int, y []float64, incY int) float64
 	return b.d.ddot(x[:n], y[:n])
 }
 
-// Sdot returns xᵀy.
-func (b *BLAS) Sdot(n int, x []float32, incX int, y []float32, incY int) float32 {
-	if incX != 1 || incY != 1 || n <= 0 {
-		return b.Implementation.Sdot(n, x, incX, y, incY)
-	}
-	return b.s.ddot(x[:n], y[:n])
-}
-
 // Daxpy computes y += alpha·x.
 func (b *BLAS) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, incY int) {
 	if incX != 1 || incY != 1 || n <= 0 {
@@ -27,15 +19,6 @@ func (b *BLAS) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, i
 	b.d.daxpy(alpha, x[:n], y[:n])
 }
 
-// Saxpy computes y += alpha·x.
-func (b *BLAS) Saxpy(n int, alpha float32, x []float32, incX int, y []float32, incY int) {
-	if incX != 1 || incY != 1 || n <= 0 {
-		b.Implementation.Saxpy(n, alpha, x, incX, y, incY)
-		return
-	}
-	b.s.daxpy(alpha, x[:n], y[:n])
-}
-
 // Dscal computes x *= alpha.
 func (b *BLAS) Dscal(n int, alpha float64, x []float64, incX int) {
 	if incX != 1 || n <= 0 || alpha == 0 {
@@ -43,15 +26,6 @@ func (b *BLAS) Dscal(n int, alpha float64, x []float64, incX int) {
 		return
 	}
 	b.d.dscal(alpha, x[:n])
-}
-
-// Sscal computes x *= alpha.
-func (b *BLAS) Sscal(n int, alpha float32, x []float32, incX int) {
-	if incX != 1 || n <= 0 || alpha == 0 {
-		b.Implementation.Sscal(n, alpha, x, incX)
-		return
-	}
-	b.s.dscal(alpha, x[:n])
 }
 
 // ddot, daxpy and dscal call the vector kernels chunk by chunk, on slices of one length.

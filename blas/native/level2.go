@@ -12,14 +12,6 @@ func (b *BLAS) Dgemv(
 	b.d.gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
-// Sgemv is Dgemv in single precision.
-func (b *BLAS) Sgemv(
-	tA gblas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
-	incY int,
-) {
-	b.s.gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
-}
-
 // Dsymv computes y = alpha·a·x + beta·y for the symmetric a of which one triangle is read.
 func (b *BLAS) Dsymv(
 	ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
@@ -28,22 +20,9 @@ func (b *BLAS) Dsymv(
 	b.d.symv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
-// Ssymv is Dsymv in single precision.
-func (b *BLAS) Ssymv(
-	ul gblas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
-	incY int,
-) {
-	b.s.symv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
-}
-
 // Dger computes a += alpha·x·yᵀ.
 func (b *BLAS) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
 	b.d.ger(m, n, alpha, x, incX, y, incY, a, lda)
-}
-
-// Sger is Dger in single precision.
-func (b *BLAS) Sger(m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int) {
-	b.s.ger(m, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Dsyr computes one triangle of a += alpha·x·xᵀ.
@@ -51,21 +30,9 @@ func (b *BLAS) Dsyr(ul gblas.Uplo, n int, alpha float64, x []float64, incX int, 
 	b.d.syr(ul, n, alpha, x, incX, a, lda)
 }
 
-// Ssyr is Dsyr in single precision.
-func (b *BLAS) Ssyr(ul gblas.Uplo, n int, alpha float32, x []float32, incX int, a []float32, lda int) {
-	b.s.syr(ul, n, alpha, x, incX, a, lda)
-}
-
 // Dsyr2 computes one triangle of a += alpha·(x·yᵀ + y·xᵀ).
 func (b *BLAS) Dsyr2(
 	ul gblas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
 	b.d.syr2(ul, n, alpha, x, incX, y, incY, a, lda)
-}
-
-// Ssyr2 is Dsyr2 in single precision.
-func (b *BLAS) Ssyr2(
-	ul gblas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
-) {
-	b.s.syr2(ul, n, alpha, x, incX, y, incY, a, lda)
 }

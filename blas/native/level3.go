@@ -57,14 +57,6 @@ func (b *BLAS) Dsymm(
 	b.d.symm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
-// Ssymm is Dsymm in single precision.
-func (b *BLAS) Ssymm(
-	s gblas.Side, ul gblas.Uplo, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32,
-	c []float32, ldc int,
-) {
-	b.s.symm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
-}
-
 func (e *engine[T]) symm(
 	s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
 ) {
@@ -102,13 +94,6 @@ func (b *BLAS) Dsyrk(
 	b.d.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 }
 
-// Ssyrk is Dsyrk in single precision.
-func (b *BLAS) Ssyrk(
-	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int,
-) {
-	b.s.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-}
-
 func (e *engine[T]) syrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
 	fm, want := e.checkRank(ul, t, n, k, a, lda, c, ldc)
 	op := operand[T]{a, lda, fm}
@@ -121,14 +106,6 @@ func (b *BLAS) Dsyr2k(
 	beta float64, c []float64, ldc int,
 ) {
 	b.d.syr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
-}
-
-// Ssyr2k is Dsyr2k in single precision.
-func (b *BLAS) Ssyr2k(
-	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float32, a []float32, lda int, bb []float32, ldb int,
-	beta float32, c []float32, ldc int,
-) {
-	b.s.syr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
 func (e *engine[T]) syr2k(
@@ -195,14 +172,6 @@ func (b *BLAS) Dtrsm(
 	b.d.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.d.solveLeft, b.d.solveRight)
 }
 
-// Strsm is Dtrsm in single precision.
-func (b *BLAS) Strsm(
-	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float32, a []float32, lda int,
-	bb []float32, ldb int,
-) {
-	b.s.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.s.solveLeft, b.s.solveRight)
-}
-
 // Dtrmm overwrites b by alpha·op(a)·b, or alpha·b·op(a) with a on the right, for
 // the triangular a.
 func (b *BLAS) Dtrmm(
@@ -210,14 +179,6 @@ func (b *BLAS) Dtrmm(
 	bb []float64, ldb int,
 ) {
 	b.d.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.d.timesLeft, b.d.timesRight)
-}
-
-// Strmm is Dtrmm in single precision.
-func (b *BLAS) Strmm(
-	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float32, a []float32, lda int,
-	bb []float32, ldb int,
-) {
-	b.s.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.s.timesLeft, b.s.timesRight)
 }
 
 // tri checks the arguments of a triangular solve or product and runs the one for its side.

@@ -12,13 +12,6 @@ func (b *BLAS) Dtrsv(
 	b.d.trsv(ul, tA, d, n, a, lda, x, incX)
 }
 
-// Strsv is Dtrsv in single precision.
-func (b *BLAS) Strsv(
-	ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float32, lda int, x []float32, incX int,
-) {
-	b.s.trsv(ul, tA, d, n, a, lda, x, incX)
-}
-
 func (e *engine[T]) trsv(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, lda int, x []T, incX int) {
 	checkUplo(ul)
 	checkTranspose(tA)

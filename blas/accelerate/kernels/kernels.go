@@ -2,8 +2,8 @@
 // hands both to gonum until it is told to restore what was. Package accelerate
 // calls it when it is imported.
 //
-// The BLAS is the whole of gonum's blas.Float64 and blas.Float32, by package
-// native. The LAPACK is the whole of gonum's lapack.Float64: [LAPACK] computes
+// The BLAS is gonum's blas.Float64 by package native, and of blas.Float32 the product
+// of matrices; the rest of that stays gonum's. The LAPACK is the whole of gonum's lapack.Float64: [LAPACK] computes
 // itself what is faster here, by blocked factorizations whose operations are nearly
 // all products of matrices, eigenvectors and singular vectors by divide and
 // conquer, and condition numbers by plain triangular solves. The rest it leaves to
