@@ -277,14 +277,6 @@ iokl_status iokl_solve_operator(iokl_apply apply, void *context, int64_t n, doub
 iokl_status iokl_eigenpairs(iokl_apply apply, void *context, int64_t n, int64_t k, int32_t smallest, double tol, double *values,
                             const iokl_matrix *vectors, iokl_solved *result, iokl_error *err);
 
-/* Minimizes ||A L - Y||^2/samples + lambda tr(B L) over the symmetric positive semidefinite L (n x n) with tr L <= tau by
- * projected gradients: the step of an output kernel. AtA is A'A, AtY is A'Y and B symmetric, n x n each, and yy is ||Y||^2.
- * L is not read. tol, relative to the value, is 0 for 1e-6. value gets the function at L, or is NULL; result->residual is the certified
- * distance from the least value, relative to it. */
-iokl_status iokl_solve_output_kernel(const iokl_matrix *AtA, const iokl_matrix *AtY, double yy, double samples, const iokl_matrix *B,
-                                     double lambda, double tau, const iokl_matrix *L, double tol, double *value, iokl_solved *result,
-                                     iokl_error *err);
-
 #endif /* IOKL_TYPES_ONLY */
 
 #ifdef __cplusplus

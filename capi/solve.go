@@ -29,7 +29,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cg"
-	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/internal/build"
 	"github.com/iokl/iokl/internal/host"
 	"github.com/iokl/iokl/lanczos"
@@ -261,45 +260,6 @@ func iokl_eigenpairs(
 				}
 				return err
 			})
-		})
-	})
-}
-
-//export iokl_solve_output_kernel
-func iokl_solve_output_kernel(
-	AtA, AtY *C.iokl_matrix, yy, samples C.double, B *C.iokl_matrix, lambda, tau C.double, X *C.iokl_matrix,
-	tol C.double, value *C.double, at *C.iokl_solved, e *C.iokl_error,
-) C.iokl_status {
-	return solve(at, e, func(tell func(float64, int)) error {
-		m, err := equation(AtA, B, AtY, [3]string{"AtA", "B", "AtY"})
-		if err != nil {
-			return err
-		}
-		for i, name := range []string{"AtA", "B"} {
-			if err := symmetric(m[i], name); err != nil {
-				return err
-			}
-		}
-		for _, v := range []C.double{yy, samples, lambda, tau, tol} {
-			if !(v >= 0) || math.IsInf(float64(v), 1) || samples == 0 {
-				return host.Input("yy is %g, samples %g, lambda %g, tau %g and tol %g", float64(yy), float64(samples),
-					float64(lambda), float64(tau), float64(tol))
-			}
-		}
-		p := frankwolfe.Problem{
-			AtA: m[0], B: m[1], AtY: m[2], YY: float64(yy), Samples: float64(samples),
-			Lambda: float64(lambda), Tau: float64(tau),
-		}
-		n := p.N()
-		return fill(X, "L", n, n, func(dst *mat.Dense) error {
-			dst.Zero()
-			opt := frankwolfe.Options{Tol: float64(tol)}
-			r, err := frankwolfe.Projected(context.Background(), dst.RawMatrix(), &p, opt)
-			tell(r.Gap/math.Abs(r.Value), r.Iter)
-			if value != nil {
-				*value = C.double(r.Value)
-			}
-			return err
 		})
 	})
 }

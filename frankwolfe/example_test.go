@@ -15,7 +15,7 @@ func Example() {
 	d := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{3, 0, 0, 0, 1, 0, 0, 0, -1}}
 	p := &frankwolfe.Problem{AtA: eye, AtY: d, B: blas.NewGeneral(3, 3), YY: 11, Samples: 1, Tau: 3}
 	L := blas.NewGeneral(3, 3)
-	res, err := frankwolfe.Projected(context.Background(), L, p, frankwolfe.Options{Tol: 1e-8})
+	res, err := frankwolfe.Solve(context.Background(), L, p, frankwolfe.Options{Tol: 1e-8})
 	fmt.Printf("value %.4f, diagonal %.4f %.4f %.4f, %v\n", res.Value, L.Data[0], L.Data[4], L.Data[8], err)
 	// Output: value 1.5000, diagonal 2.5000 0.5000 0.0000, <nil>
 }

@@ -6,10 +6,8 @@
 //
 //	g(L) = ‖A·L − Y‖²_F/l + λ·tr(Bᵀ·L).
 //
-// It offers two solvers of that problem, both with a certified gap: Frank–Wolfe,
-// whose linear subproblem is one extremal eigenvector ([Workspace.Solve]), and the
-// accelerated projected gradient, which takes an eigendecomposition an iteration
-// ([Projected]). The exact projections on the simplex, the capped simplex and S(τ) stand alone.
+// Frank–Wolfe ([Workspace.Solve]) solves it with a certified gap; its linear subproblem is
+// one extremal eigenvector. The exact projections on the simplex, the capped simplex and S(τ) stand alone.
 package frankwolfe
 
 import (

@@ -20,48 +20,17 @@ func ProjectSpectrahedron(be blas.Backend, a blas.General, tau float64) (*linop.
 	if a.Cols != n {
 		panic("frankwolfe: ProjectSpectrahedron of a matrix that is not square")
 	}
-	v, w := blas.NewGeneral(n, n), make([]float64, n)
-	if _, err := project(blas.Or(be), a, v, w, tau); err != nil {
-		return nil, err
-	}
-	return linop.Leading(v, w, 0), nil
-}
-
-// project makes v the eigenvectors of a and w, ascending, their projected
-// eigenvalues, of which the last r are positive.
-func project(be blas.Backend, a, v blas.General, w []float64, tau float64) (r int, err error) {
-	n := a.Rows
 	for i := range n {
 		for _, x := range blas.Row(a, i)[:i+1] {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return 0, fmt.Errorf("%w: an element to project is %g", ErrNotFinite, x)
+				return nil, fmt.Errorf("%w: an element to project is %g", ErrNotFinite, x)
 			}
 		}
 	}
-	blas.Copy(v, a)
-	if err := be.Syevd(v, w); err != nil {
-		return 0, fmt.Errorf("frankwolfe: projection on the spectrahedron: %w", err)
+	v, w := blas.Clone(a), make([]float64, n)
+	if err := blas.Or(be).Syevd(v, w); err != nil {
+		return nil, fmt.Errorf("frankwolfe: projection on the spectrahedron: %w", err)
 	}
 	ProjectCappedSimplex(w, tau)
-	for r < n && w[n-1-r] > 0 {
-		r++
-	}
-	return r, nil
-}
-
-// compose computes dst = V·diag(w)·Vᵀ over the last r columns of v; vw is n×n scratch.
-func compose(be blas.Backend, dst, v, vw blas.General, w []float64, r int) {
-	n := dst.Rows
-	if r == 0 {
-		blas.Zero(dst)
-		return
-	}
-	V, W := blas.View(v, 0, n-r, n, r), blas.View(vw, 0, n-r, n, r)
-	for i := range n {
-		for j, x := range blas.Row(V, i) {
-			W.Data[i*W.Stride+j] = x * w[n-r+j]
-		}
-	}
-	blas.Mul(be, dst, false, true, W, V)
-	blas.Symmetrize(dst) // rounding must not leave it otherwise
+	return linop.Leading(v, w, 0), nil
 }

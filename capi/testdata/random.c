@@ -217,21 +217,18 @@ static int operator(void *context, const iokl_matrix *v, const iokl_matrix *w) {
 }
 
 static void solve(void) {
-	iokl_matrix A = matrix(L, L), B = matrix(N, N), Q = matrix(L, N), X = matrix(L, N), small = matrix(N, N), V = matrix(L, 2);
+	iokl_matrix A = matrix(L, L), B = matrix(N, N), Q = matrix(L, N), X = matrix(L, N), V = matrix(L, 2);
 	iokl_solved r = {.size = draw(8) ? sizeof r : draw(100)};
 	iokl_solved *at = draw(4) ? &r : NULL;
-	double values[L], value;
+	double values[L];
 	int code = 7;
-	switch (draw(5)) {
+	switch (draw(4)) {
 	case 0: judged(iokl_solve_general(&A, &B, number(), &Q, &X, at, err)); break;
 	case 1:
 		judged(iokl_solve_operator(draw(16) ? operator : NULL, &code, (int64_t)draw(L + 1), room, room + L, fabs(number()) * 1e-3, (int64_t)draw(20), at, err));
 		break;
 	case 2:
 		judged(iokl_eigenpairs(operator, &code, L, (int64_t)draw(4), (int32_t)draw(2), 1e-8, values, &V, at, err));
-		break;
-	case 3:
-		judged(iokl_solve_output_kernel(&B, &small, number(), number(), &B, number(), number(), &V, 1e-3, draw(2) ? &value : NULL, at, err));
 		break;
 	default:
 		judged(iokl_solve_sylvester(&A, &B, number(), &Q, &X, draw(2) ? NULL : draw(4) ? "eigen" : "none", 1e-6, at, err));

@@ -57,7 +57,6 @@ var kinds = []struct {
 	{BadModel, []error{iokl.ErrModel}},
 	{NotConverged, []error{
 		bcd.ErrNotConverged, sylvester.ErrNotConverged, cg.ErrNotConverged, lanczos.ErrNotConverged,
-		frankwolfe.ErrNotConverged,
 	}},
 	{BadInput, []error{
 		iokl.ErrInput, granger.ErrGap, granger.ErrConstant, granger.ErrShort, granger.ErrUnknown, granger.ErrDuplicate,
