@@ -32,8 +32,7 @@ func TestGuides(t *testing.T) {
 		"digits.md":   {"digits.iokl", "read.csv", "pictures/weights.png", "pictures/cv.svg"},
 		"choosing.md": {"all.iokl", "each.iokl", "sum.iokl", "pictures/cv.png", "b.json"},
 		"intervals.md": {
-			"sure.iokl", "intervals.csv", "pictures/coverage.png", "pictures/intervals1.png",
-			"pictures/widths.png", "pictures/distances.png", "digits/calibration.png",
+			"sure.iokl", "intervals.csv", "pictures/coverage.png", "pictures/intervals1.png", "digits/calibration.png",
 		},
 		"living-models.md": {"model.iokl", "later.iokl", "window.iokl", "small.iokl"},
 		"losses.md":        {"weighted.iokl", "robust.iokl", "uneven-intervals.csv", "fan.csv", "high-p.csv"},

@@ -199,7 +199,7 @@ func TestFitPredictInfo(t *testing.T) {
 	}
 	var info results.Info
 	command(t, dir, "info m.iokl --json --plot pics --x xt.csv --y yt.csv").object(t, &info)
-	if len(info.Pictures) != 18 || len(info.Correlation) != 2 || !info.Converged {
+	if len(info.Pictures) != 14 || len(info.Correlation) != 2 || !info.Converged {
 		t.Errorf("info: %+v", info)
 	}
 	for _, p := range info.Pictures {

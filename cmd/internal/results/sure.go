@@ -18,9 +18,8 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// intervalFigures show how intervals do on rows whose targets are known: the intervals beside what was observed, the
-// share of targets that they hold for several levels, and their width beside the posterior deviation and the distance
-// from the training rows; nothing for a model without intervals.
+// intervalFigures show how intervals do on rows whose targets are known: the intervals beside what was observed, and the
+// share of targets that they hold for several levels; nothing for a model without intervals.
 func intervalFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, Y mat.Matrix) ([]picture.Figure, error) {
 	if model.IntervalFolds() == 0 && model.Certificate().Samples > leaveOutRows {
 		return nil, nil
@@ -33,8 +32,7 @@ func intervalFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, Y mat
 		return nil, err
 	}
 	chart := picture.Chart{Title: "targets in intervals", X: "share asked for", Y: "share of targets inside"}
-	known := len(distances) > 0 && floats.Max(distances) == 0
-	if known {
+	if len(distances) > 0 && floats.Max(distances) == 0 {
 		chart.Title += " (training rows: new rows have fewer)"
 	}
 	names := TargetNames(model.OutputNames(), max(1, len(model.Quantiles())))
@@ -70,11 +68,7 @@ func intervalFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, Y mat
 			figures = append(figures, rowsInIntervals(asked, Y, j, name)...)
 		}
 	}
-	if known {
-		distances = nil
-	}
-	more, err := widthFigures(ctx, model, X, distances)
-	return append(figures, more...), err
+	return figures, nil
 }
 
 // Cover is, of each target, the share of the observed values between lo and hi, and the mean width; and the share of
@@ -133,51 +127,6 @@ func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []pict
 		Title: "90 % intervals of " + name, X: "rows by prediction", Y: name,
 		Curves: curves,
 	}.Figures(fmt.Sprintf("intervals%d", j+1))
-}
-
-// widthFigures show how wide local intervals are beside the posterior deviation, and beside the
-// distances from the training
-// rows where these are given; nothing for a model that does not know deviations.
-func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, distances []float64) ([]picture.Figure, error) {
-	if model.Certificate().Samples > leaveOutRows {
-		return nil, nil
-	}
-	D, err := model.PredictDeviation(ctx, X)
-	if errors.Is(err, iokl.ErrInput) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	r, err := model.PredictInterval(ctx, X, iokl.IntervalOptions{Local: true})
-	if errors.Is(err, iokl.ErrInput) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	width := "width of the 90 % interval"
-	charts := []picture.Chart{
-		{Title: "local intervals by deviation", X: "posterior deviation", Y: width},
-		{
-			Title: "local intervals far from data", X: "distance from the nearest training row, in standardised inputs",
-			Y: width,
-		},
-	}
-	for j, name := range model.OutputNames()[:min(mostIntervals, len(model.OutputNames()))] {
-		for k, at := range [][]float64{mat.Col(nil, j, D), distances} {
-			curve := picture.Curve{Name: name, Dots: true}
-			for i, x := range at {
-				curve.XY = append(curve.XY, plotter.XY{X: x, Y: r.High.At(i, j) - r.Low.At(i, j)})
-			}
-			charts[k].Curves = append(charts[k].Curves, curve)
-		}
-	}
-	figures := charts[0].Figures("widths")
-	if distances != nil {
-		figures = append(figures, charts[1].Figures("distances")...)
-	}
-	return figures, nil
 }
 
 // calibrationFigures show how often the class predicted is the true one, by its probability; nothing for a model
