@@ -5,7 +5,7 @@ package cases
 import (
 	_ "github.com/iokl/iokl/bench/cases/algebra"    // dense kernels and factorizations
 	_ "github.com/iokl/iokl/bench/cases/causality"  // causal graphs
-	_ "github.com/iokl/iokl/bench/cases/features"   // random features, streams, ranks
+	_ "github.com/iokl/iokl/bench/cases/features"   // random features, streams
 	_ "github.com/iokl/iokl/bench/cases/learning"   // classification, and how objectives fall
 	_ "github.com/iokl/iokl/bench/cases/missing"    // targets with missing cells
 	_ "github.com/iokl/iokl/bench/cases/peers"      // beside other programs

@@ -62,21 +62,6 @@ func Normal(rng *rand.Rand, rows, cols int) blas.General {
 	return a
 }
 
-// SmoothSamples draws l samples X (l×d) to train on, tests more to test on, and n
-// targets that are mixtures of three smooth functions of the inputs, with noise.
-func SmoothSamples(rng *rand.Rand, l, tests, d, n int) (X, Y, Xt, Yt blas.General) {
-	X, Y = Normal(rng, l+tests, d), blas.NewGeneral(l+tests, n)
-	for i := range X.Rows {
-		x, y := blas.Row(X, i), blas.Row(Y, i)
-		f := [3]float64{math.Sin(x[0] + x[1]), math.Exp(-x[2] * x[2]), x[3] * x[4] / 2}
-		for j := range y {
-			y[j] = f[j%3] + f[(j+1)%3]*float64(j)/float64(n) + 0.1*rng.NormFloat64()
-		}
-	}
-	return blas.View(X, 0, 0, l, d), blas.View(Y, 0, 0, l, n), blas.View(X, l, 0, tests, d),
-		blas.View(Y, l, 0, tests, n)
-}
-
 // RandomSymmetric is a symmetric matrix of standard normal elements.
 func RandomSymmetric(env *bench.Env, n int) blas.General {
 	rng := env.Rand(uint64(n))

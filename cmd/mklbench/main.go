@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	_ "github.com/iokl/iokl/bench/cases" // registers every case
-	"github.com/iokl/iokl/bench/cases/features"
 	"github.com/iokl/iokl/cmd/internal/manual"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/cmd/internal/version"
@@ -22,9 +21,6 @@ import (
 func main() {
 	memory.Bound(0)
 	interrupt.Main("mklbench", func(ctx context.Context) int {
-		if status, ok := features.RankMain(ctx, os.Stdout, os.Stderr); ok {
-			return status
-		}
 		return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	})
 }

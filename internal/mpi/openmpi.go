@@ -16,14 +16,9 @@ static int rankOf(int *r) { return MPI_Comm_rank(MPI_COMM_WORLD, r); }
 static int sizeOf(int *n) { return MPI_Comm_size(MPI_COMM_WORLD, n); }
 static int sum(double *x, int n) { return MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
 static int bcast(void *x, int n, int root) { return MPI_Bcast(x, n, MPI_BYTE, root, MPI_COMM_WORLD); }
-static int barrier(void) { return MPI_Barrier(MPI_COMM_WORLD); }
 static int quit(int status) { return MPI_Abort(MPI_COMM_WORLD, status); }
-static int maxText(void) {
-	int error = MPI_MAX_ERROR_STRING, version = MPI_MAX_LIBRARY_VERSION_STRING;
-	return error > version ? error : version;
-}
+static int maxText(void) { return MPI_MAX_ERROR_STRING; }
 static int describe(int code, char *s, int *n) { return MPI_Error_string(code, s, n); }
-static int version(char *s, int *n) { return MPI_Get_library_version(s, n); }
 */
 import "C"
 
@@ -32,7 +27,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"unsafe"
 )
@@ -76,14 +70,10 @@ func check(call string, code C.int) error {
 	if code == 0 {
 		return nil
 	}
-	return fmt.Errorf("mpi: %s: %s", call, text(func(s *C.char, n *C.int) { C.describe(code, s, n) }))
-}
-
-func text(fill func(s *C.char, n *C.int)) string {
-	buf := make([]C.char, int(C.maxText())+1)
+	text := make([]C.char, int(C.maxText())+1)
 	var n C.int
-	fill(&buf[0], &n)
-	return C.GoStringN(&buf[0], n)
+	C.describe(code, &text[0], &n)
+	return fmt.Errorf("mpi: %s: %s", call, C.GoStringN(&text[0], n))
 }
 
 // Rank is the number of this process in the job, from 0.
@@ -91,12 +81,6 @@ func (w *World) Rank() int { return w.rank }
 
 // Size is the number of processes in the job.
 func (w *World) Size() int { return w.size }
-
-// Library is the name and version of the message passing library.
-func (w *World) Library() string {
-	line, _, _ := strings.Cut(text(func(s *C.char, n *C.int) { C.version(s, n) }), ",")
-	return line
-}
 
 // Allreduce replaces x by its sum over the ranks, element by element; every rank
 // calls it with as many elements and gets the same bits.
@@ -118,13 +102,6 @@ func (w *World) Bcast(x []byte, root int) error {
 	return pieces(x, maxMessage, func(part []byte) error {
 		return check("MPI_Bcast", C.bcast(unsafe.Pointer(&part[0]), C.int(len(part)), C.int(root)))
 	})
-}
-
-// Barrier waits until every rank has called it.
-func (w *World) Barrier() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return check("MPI_Barrier", C.barrier())
 }
 
 // Abort ends every process of the job with the exit status, after the message on

@@ -29,9 +29,6 @@ func (*World) Rank() int { return 0 }
 // Size is the number of processes in the job.
 func (*World) Size() int { return 1 }
 
-// Library is the name and version of the message passing library, empty without one.
-func (*World) Library() string { return "" }
-
 // Allreduce replaces x by its sum over the ranks, element by element; every rank
 // calls it with as many elements and gets the same bits.
 func (*World) Allreduce(x []float64) error {
@@ -45,9 +42,6 @@ func (*World) Bcast(x []byte, root int) error {
 	}
 	return pieces(x, maxMessage, func([]byte) error { return nil })
 }
-
-// Barrier waits until every rank has called it.
-func (*World) Barrier() error { return nil }
 
 // Abort ends every process of the job with the exit status, after the message on
 // standard error. It does not return.

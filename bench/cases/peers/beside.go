@@ -11,10 +11,8 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/lanczos"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/sylvester"
 )
 
 func init() {
@@ -22,12 +20,11 @@ func init() {
 		Name:  "peers",
 		Topic: bench.Systems,
 		Shown: []string{"sylvester"},
-		Does: "numpy, scipy, PyTorch, Octave, SLICOT and scikit-learn beside ours: the same data, threads, " +
-			"accuracy",
+		Does:  "numpy, scipy, PyTorch, Octave and SLICOT beside ours: the same data, threads, accuracy",
 		Run: func(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return besides[env.Part](ctx, env)
 		},
-		Parts:        []string{"ridge", "sylvester", "eigsh"},
+		Parts:        []string{"sylvester", "eigsh"},
 		Minutes:      5,
 		ShownMinutes: 4,
 		Conclude:     concludePeers,
@@ -41,75 +38,7 @@ const inexactTol = 1e-6
 // besides measures what other programs offer beside ours, for each part of the case: the
 // same data, the same number of threads, and the accuracy that each reached.
 var besides = map[string]func(context.Context, *bench.Env) ([]bench.Result, error){
-	"ridge": besideKernelRidge, "sylvester": besideSylvester, "eigsh": besideEigsh,
-}
-
-// besideKernelRidge fits one Gaussian kernel to many outputs, from the samples on.
-func besideKernelRidge(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	l, d, n, tests := bench.Pick(env, 1000, 4000), 20, bench.Pick(env, 50, 200), 1000
-	const width, lambda = 5.0, 1e-5
-	Xl, Yl, Xt, Yt := data.SmoothSamples(env.Rand(51), l, tests, d, n)
-	params := map[string]any{"problem": "kernel ridge", "l": l, "d": d, "n": n, "lambda": lambda}
-	C := blas.NewGeneral(l, n)
-	var dict kernel.Dictionary
-	one := func(name string, tol float64) bench.Contender {
-		c := bench.Contender{Name: "iokl " + name}
-		c.Run = func() error {
-			var err error
-			if dict, err = kernel.Build([]string{fmt.Sprintf("gaussian:all:%g", width)}, Xl, nil,
-				env.Seed); err != nil {
-				return err
-			}
-			grams, err := dict.Grams(ctx, Xl, kernel.GramOptions{Backend: env.Backend})
-			if err != nil {
-				return err
-			}
-			K := linop.NewGramSum(grams, env.Backend, blas.Float64)
-			K.SetWeights([]float64{1})
-			solver, err := sylvester.New(name, sylvester.Config{Backend: env.Backend, Seed: env.Seed})
-			if err != nil {
-				return err
-			}
-			blas.Zero(C)
-			_, err = solver.Solve(ctx, C, sylvester.System{
-				K: K, L: linop.ScaledIdentity(n, 1), Mu: lambda * float64(l),
-			}, Yl, sylvester.Options{Tol: tol})
-			return err
-		}
-		return c
-	}
-	measures := func(r *bench.Result) error {
-		K := blas.NewGeneral(l, l)
-		if err := dict.CrossSum(K, []float64{1}, Xl, Xl); err != nil {
-			return err
-		}
-		r.Residual = bench.Num(trueResidual(env, K, blas.General{}, C, Yl, lambda*float64(l)))
-		Kt, P := blas.NewGeneral(tests, l), blas.NewGeneral(tests, n)
-		if err := dict.CrossSum(Kt, []float64{1}, Xt, Xl); err != nil {
-			return err
-		}
-		blas.Mul(env.Backend, P, false, false, Kt, C)
-		e := rmse(P, Yt)
-		r.Metric("test_mse", e*e)
-		return nil
-	}
-	ours, err := oursThen(ctx, env, params, []bench.Contender{one("cholesky", 0), one("auto", inexactTol)}, measures)
-	if err != nil {
-		return ours, err
-	}
-	results := ours
-	args := []string{fmt.Sprint(1 / (2 * width * width)), fmt.Sprint(lambda * float64(l)), fmt.Sprint(inexactTol)}
-	for _, script := range []string{"kernel_ridge.py", "kernel_ridge_torch.py"} {
-		var theirs []bench.Result
-		theirs, err = otherPrograms(ctx, env, peerJob{
-			script: script, params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt},
-			args: args,
-		})
-		if results = append(results, theirs...); err != nil {
-			break
-		}
-	}
-	return results, err
+	"sylvester": besideSylvester, "eigsh": besideEigsh,
 }
 
 // oursThen times each bench.Contender and lets measures look at the last answer of it.
@@ -134,14 +63,10 @@ func oursThen(
 	return results, nil
 }
 
-// trueResidual is ‖K·C·L + μC − Y‖/‖Y‖ from its definition; an empty L is I.
+// trueResidual is ‖K·C·L + μC − Y‖/‖Y‖ from its definition.
 func trueResidual(env *bench.Env, K, L, C, Y blas.General, mu float64) float64 {
-	R := blas.NewGeneral(Y.Rows, Y.Cols)
-	CL := C
-	if L.Rows > 0 {
-		CL = blas.NewGeneral(C.Rows, C.Cols)
-		blas.Mul(env.Backend, CL, false, false, C, L)
-	}
+	R, CL := blas.NewGeneral(Y.Rows, Y.Cols), blas.NewGeneral(C.Rows, C.Cols)
+	blas.Mul(env.Backend, CL, false, false, C, L)
 	blas.Mul(env.Backend, R, false, false, K, CL)
 	blas.AddScaled(R, mu, C)
 	blas.AddScaled(R, -1, Y)

@@ -12,8 +12,8 @@ import (
 	"github.com/iokl/iokl/bench"
 )
 
-// concludePeers compares our fastest line of each problem with each line of another program: over all sizes where
-// there are several, else with the errors where these differ.
+// concludePeers compares our fastest line of each problem with each line of another program, over all sizes where
+// there are several.
 func concludePeers(group []bench.Result) (texts []string) {
 	ratios := map[[2]string][]float64{} // their seconds over ours, by problem and program
 	said := map[[2]string]string{}      // the sentence about each
@@ -28,12 +28,7 @@ func concludePeers(group []bench.Result) (texts []string) {
 			order = append(order, key)
 		}
 		ratios[key] = append(ratios[key], r.Seconds/ours.Seconds)
-		text := fmt.Sprintf("%s, %s: iokl is %s as %s", key[0], sizes(r), faster(r.Seconds/ours.Seconds), r.Name)
-		e, ok := r.Metrics["test_mse"]
-		if o := ours.Metrics["test_mse"]; ok && (o > 1.01*e || o < e/1.01) {
-			text += fmt.Sprintf(", with a test error of %s in place of %s", bench.Short(o), bench.Short(e))
-		}
-		said[key] = text + "."
+		said[key] = fmt.Sprintf("%s, %s: iokl is %s as %s.", key[0], sizes(r), faster(r.Seconds/ours.Seconds), r.Name)
 	}
 	for _, key := range order {
 		if all := ratios[key]; len(all) > 1 {

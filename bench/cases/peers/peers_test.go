@@ -71,36 +71,6 @@ func TestPeersSolveTheSameSystem(t *testing.T) {
 	}
 }
 
-// TestPeersFitTheSameRidge does the same for kernel ridge regression, which each fits in two ways.
-func TestPeersFitTheSameRidge(t *testing.T) {
-	env := benchtest.Quick()
-	env.Count = 1
-	X, Y, Xt, Yt := data.SmoothSamples(env.Rand(1), 60, 40, 5, 3)
-	mse := map[string]float64{}
-	for _, script := range []string{"kernel_ridge.py", "kernel_ridge_torch.py"} {
-		results, err := otherPrograms(context.Background(), env, peerJob{
-			script: script, params: map[string]any{}, data: map[string]blas.General{"X": X, "Y": Y, "Xt": Xt, "Yt": Yt},
-			args: []string{"0.05", "0.3", "1e-6"},
-		})
-		if err != nil {
-			t.Errorf("%s: %v", script, err)
-		}
-		for _, r := range results {
-			if mse[r.Name] = r.Metrics["test_mse"]; !(*r.Residual <= 1e-6) {
-				t.Errorf("%s: residual %g", r.Name, *r.Residual)
-			}
-		}
-	}
-	for name, e := range mse {
-		if other := mse["scikit-learn KernelRidge"]; other > 0 && !(math.Abs(e/other-1) < 1e-4) {
-			t.Errorf("%s has a test error of %g, scikit-learn of %g", name, e, other)
-		}
-	}
-	if len(env.Skipped()) > 0 {
-		t.Skipf("some were not run: %s", strings.Join(env.Skipped(), "; "))
-	}
-}
-
 // The quick run of uci scores airfoil as its own predictions do, and the density is that of a normal distribution.
 func TestUCI(t *testing.T) {
 	env := benchtest.Quick()
