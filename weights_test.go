@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bcd"
 )
 
 // noisyTargets is coupled targets with normal errors of this standard deviation, which heavy gives 25 times that in one
@@ -225,6 +226,25 @@ func TestHuberIsRobust(t *testing.T) {
 					squared, huber)
 			}
 		})
+	}
+}
+
+// Every C step of a sum by a δ far below the errors ends near its optimum: the steps are ones of descent, although the
+// systems of most cells beyond δ are solved inexactly.
+func TestSumByHuber(t *testing.T) {
+	X, Y, _ := smooth(60, 0.1, true, 12)
+	m := mustFit(t, X, Y, iokl.Options{
+		Kernels: []string{"gaussian:each:median*2", "poly:1:all:0"}, Lambda: 3.16e-5, Model: "sum", Loss: "huber:0.165",
+		IntervalFolds: -1,
+		Trace: func(s bcd.Step) error {
+			if !(s.Residual <= 0.01) {
+				t.Errorf("step %d: the C step ends at %.3g", s.Iter, s.Residual)
+			}
+			return nil
+		},
+	})
+	if c := m.Certificate(); !c.Converged {
+		t.Errorf("relative gap %.3g", c.RelativeGap)
 	}
 }
 

@@ -32,13 +32,13 @@ type Problem struct {
 	Cells *loss.Cells
 	Mu    float64
 	Map   *linop.KroneckerSum // C ↦ F
-	// Solve solves for B from B = 0 with the weights W of cells and the right side Y, to the relative residual tol or,
-	// with an error that is [sylvester.ErrNotConverged], as near as it gets.
+	// Solve solves for B, from the B given, with the weights W of cells and the right side Y, to the relative residual
+	// tol or, with an error that is [sylvester.ErrNotConverged], as near as it gets.
 	Solve func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error
 }
 
-// Newton is the method, with scratch of ten matrices of the shape of C. Its zero value is ready. Calls for problems of
-// the same cells go on with the κ and the weights of the call before.
+// Newton is the method, with scratch of twelve matrices of the shape of C. Its zero value is ready. Calls for problems
+// of the same cells go on with the κ and the weights of the call before.
 type Newton struct {
 	Problem
 	kappa  float64      // kept between calls; 0 at first
@@ -46,6 +46,7 @@ type Newton struct {
 	center blas.General // v⁰ of quantiles
 
 	C, F, C1, F1, D, rhs blas.General // the iterate, the next, and scratch
+	move                 blas.General // from C to C1
 	at                   blas.General // F⁰; at the first step of a call that of the last iterate before
 	slope, W             blas.General // w·(−∂φ/∂F) and W at F⁰
 }
@@ -60,6 +61,7 @@ const (
 	bisections   = 40
 	newtonLoose  = 1e-2 // relative residual of a system, and its least
 	newtonStrict = 1e-10
+	tighter      = 0.1 // part of a tolerance that gave no descent
 
 	// κ is in units of the mean of |y − F| over the width of the box. It begins at kappaFirst, where most cells are
 	// within the box, and with kappaWarm times the last value at a start near a solution. It falls by kappaFall after a
@@ -79,7 +81,7 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	n.Problem = p
 	resumed := n.F.Rows == C.Rows && n.F.Cols == C.Cols
 	n.at, n.F = n.F, n.at
-	for _, a := range []*blas.General{&n.at, &n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.slope, &n.W} {
+	for _, a := range []*blas.General{&n.at, &n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.move, &n.slope, &n.W} {
 		*a = blas.Reshape(*a, C.Rows, C.Cols)
 	}
 	n.Cells.Clip(C, n.Mu)
@@ -142,7 +144,7 @@ func (n *Newton) candidate() float64 {
 }
 
 // step computes the next iterate C1 and its F1 by a system that is solved to a relative residual by the share of
-// the gap that is to remain and how open it is.
+// the gap that is to remain and how open it is, and on to where the step is one of descent.
 func (n *Newton) step(ctx context.Context, share, open float64) error {
 	cells, moved := n.linearize()
 	if moved { // what the fixed cells change
@@ -152,14 +154,35 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 	cells.Project(n.rhs, n.rhs)
 	blas.Zero(n.C1)
 	tol := math.Max(newtonStrict, math.Max(0.3*share, math.Min(newtonLoose/max(open, 1), 0.1*open)))
-	if err := n.Solve(ctx, n.C1, cells, n.rhs, tol); err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
-		return err
+	for {
+		err := n.Solve(ctx, n.C1, cells, n.rhs, tol)
+		if err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
+			return err
+		}
+		cells.Project(n.move, n.C1)
+		blas.AddScaled(n.move, 1, n.D)
+		n.Map.ApplyMatrix(n.F1, n.move)
+		if err != nil || tol <= newtonStrict || n.descends() {
+			break
+		}
+		tol = math.Max(newtonStrict, tighter*tol)
 	}
-	cells.Project(n.C1, n.C1)
-	blas.AddScaled(n.C1, 1, n.D)
-	blas.AddScaled(n.C1, 1, n.C)
-	n.Map.ApplyMatrix(n.F1, n.C1)
+	blas.Copy(n.C1, n.C)
+	blas.AddScaled(n.C1, 1, n.move)
+	blas.AddScaled(n.F1, 1, n.F)
 	return nil
+}
+
+// descends reports whether the residual ε of the system leaves the objective, as it is linearised, at least half of its
+// slope along the step d: it is −2(μ⟨d, Md⟩ + ‖PMd‖² + ⟨ε, PMd⟩) for the map M.
+func (n *Newton) descends() bool {
+	exact, slope := n.Mu*blas.Inner(n.move, n.F1), 0.0
+	n.Cells.Each(func(at int, _, _ float64) {
+		w, f := n.W.Data[at], n.F1.Data[at]
+		exact += w * f * f
+		slope += f * (n.slope.Data[at]/2 - n.Mu*n.C.Data[at] + w*(n.at.Data[at]-n.F.Data[at]))
+	})
+	return slope >= 0.5*exact
 }
 
 // linearize computes the weights W of the step, the right side t − F − μC/W of the cells of positive weight, and the
