@@ -14,8 +14,8 @@ import (
 func BenchmarkLosses(b *testing.B) {
 	const l, d, n, factors = 2000, 8, 50, 5
 	rng := rand.New(rand.NewPCG(1, 2))
-	X, F, Y, W := mat.NewDense(l, d, nil), mat.NewDense(l, factors, nil), mat.NewDense(l, n, nil), mat.NewDense(l, n, nil)
-	mix := mat.NewDense(factors, n, nil)
+	X, F, mix := mat.NewDense(l, d, nil), mat.NewDense(l, factors, nil), mat.NewDense(factors, n, nil)
+	Y, W := mat.NewDense(l, n, nil), mat.NewDense(l, n, nil)
 	normal := func(i, j int, _ float64) float64 { return rng.NormFloat64() }
 	X.Apply(normal, X)
 	mix.Apply(normal, mix)
