@@ -74,8 +74,11 @@ func (s *race) finish(ctx context.Context, r rung) error {
 		}
 		s.rank()
 	}
+	if !exact {
+		return nil
+	}
 	for _, a := range s.arms {
-		if a.at >= 0 && exact {
+		if a.at >= 0 {
 			a.keep(0)
 		}
 	}

@@ -156,6 +156,32 @@ func TestSumsAreTheSamples(t *testing.T) {
 	}
 }
 
+// TestFinishWithFeatures ends with all fits of its last phase done.
+func TestFinishWithFeatures(t *testing.T) {
+	const l, part = 400, 200
+	X, Y := learntest.Wave(l, 7)
+	d := rowsIn(t, X, Y, 1<<20)
+	s := &race{Job: Job{Options: Options{Folds: 3, Metric: "nmse", Taus: []float64{0}}}, all: d, data: d, top: d}
+	var last learn.Progress
+	s.watch = func(p learn.Progress) { last = p }
+	if err := s.take(d, rung{samples: part, targets: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.add(t.Context(), []string{"gaussian:all:median"}, mode{what: learn.Nothing}, learn.Product,
+		"lp:2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.compare(t.Context(), 0, s.folds); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.finish(t.Context(), rung{samples: l, targets: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if kernels := s.arms[0].Kernels; dictionary.Exact(kernels) || last.Done != 1 {
+		t.Errorf("ends with %g of %s done, kernels %v", last.Done, last.Phase, kernels)
+	}
+}
+
 // TestLambdasAround brackets the λ of equal weight of the penalty.
 func TestLambdasAround(t *testing.T) {
 	if path := LambdasAround(1e-2, 1000); path[2] != 1e-5 || !(path[0] > path[1]) || !(path[4] < path[3]) {
