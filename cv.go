@@ -100,7 +100,7 @@ func CrossValidate(ctx context.Context, X, Y mat.Matrix, opt Options) (*CVResult
 	if err != nil {
 		return nil, err
 	}
-	return opt.crossValidate(ctx, d, nil)
+	return opt.crossValidate(ctx, d, nil, false)
 }
 
 // CrossValidateClasses is CrossValidate of the settings of [FitClasses].
@@ -109,7 +109,7 @@ func CrossValidateClasses(ctx context.Context, X mat.Matrix, labels []string, op
 	if err != nil {
 		return nil, err
 	}
-	return opt.crossValidate(ctx, d, nil)
+	return opt.crossValidate(ctx, d, nil, false)
 }
 
 // CrossValidateGram is CrossValidate on Gram matrices of the caller's.
@@ -118,7 +118,7 @@ func CrossValidateGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, op
 	if err != nil {
 		return nil, err
 	}
-	return opt.crossValidate(ctx, d, nil)
+	return opt.crossValidate(ctx, d, nil, false)
 }
 
 // DefaultNorms are the regularizers that cross-validation chooses from when

@@ -156,9 +156,7 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 // fit closes what the options leave open and learns from the data.
 func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 	if opt.Open() {
-		l, _ := d.Size()
-		opt.CV = opt.CV.ForFit(l)
-		r, err := opt.crossValidate(ctx, d, nil)
+		r, err := opt.crossValidate(ctx, d, nil, true)
 		if err != nil {
 			return nil, err
 		}
@@ -206,11 +204,16 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 // Open reports whether a fit chooses λ, and what else is not given, by cross-validation.
 func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.Likelihood }
 
-// crossValidate compares the settings that the options leave open. ranks share the folds.
-func (opt Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
+// crossValidate compares the settings that the options leave open, on the folds that a fit deals if the choice is for
+// one. ranks share the folds.
+func (opt Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks, fits bool) (*CVResult, error) {
 	if opt.Learn == learn.Likelihood {
 		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit " +
 			"it without each part of the rows, and predict these")
+	}
+	if fits {
+		l, _ := d.Size()
+		opt.CV = opt.CV.ForFit(l)
 	}
 	r, err := choose.Run(ctx, d, choose.Job{
 		Options: opt.CV, Setting: opt.setting(), Method: opt.method(), OutputKernels: opt.outputKernels(),
@@ -376,4 +379,27 @@ func (opt *Options) spread(ctx context.Context, d *samples.Rows, folds []model.F
 	m.learned.Warnings = nil
 	calibrate(m.learned)
 	return m.learned, nil
+}
+
+// weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in
+// proportion to the variance, is then for the same prior of functions as where all weights are 1.
+func (opt *Options) weighed(ctx context.Context, d *samples.Rows, spread *model.Model) (*samples.Rows, error) {
+	X, Y, W := d.Table()
+	sigma := blas.NewGeneral(Y.Rows, Y.Cols)
+	if err := spread.Deviations(ctx, sigma, X); err != nil {
+		return nil, err
+	}
+	w, err := opt.precision(sigma, Y, W)
+	if err != nil {
+		return nil, err
+	}
+	variance, cells := 0.0, 0.0
+	for _, v := range w.Data {
+		if v > 0 {
+			variance, cells = variance+1/v, cells+1
+		}
+	}
+	blas.Scal(variance/cells, w.Data)
+	multiply(w, W)
+	return d.Weighed(w)
 }

@@ -128,7 +128,7 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CV
 	if err != nil {
 		return nil, err
 	}
-	return opt.crossValidate(ctx, d, opt.Ranks)
+	return opt.crossValidate(ctx, d, opt.Ranks, false)
 }
 
 // chooseFeatures chooses the kernels, and all but λ, on some of the rows, and returns the
@@ -161,7 +161,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	own.CV = own.CV.ForFit(s.Sample.Rows)
 	env := opt.env()
 	env.Say("choosing kernels on %d of %d samples", s.Sample.Rows, l)
-	r, err := own.crossValidate(ctx, part, nil)
+	r, err := own.crossValidate(ctx, part, nil, false)
 	if err != nil {
 		return opt, err
 	}

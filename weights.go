@@ -4,7 +4,6 @@ package iokl
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 
@@ -12,8 +11,6 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/model"
-	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/loss"
 )
 
@@ -127,29 +124,6 @@ func (opt *Options) precision(sigma, y, w blas.General) (v blas.General, err err
 	}
 	blas.Scal(count/sum, v.Data)
 	return v, nil
-}
-
-// weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in
-// proportion to the variance, is then for the same prior of functions as where all weights are 1.
-func (opt *Options) weighed(ctx context.Context, d *samples.Rows, spread *model.Model) (*samples.Rows, error) {
-	X, Y, W := d.Table()
-	sigma := blas.NewGeneral(Y.Rows, Y.Cols)
-	if err := spread.Deviations(ctx, sigma, X); err != nil {
-		return nil, err
-	}
-	w, err := opt.precision(sigma, Y, W)
-	if err != nil {
-		return nil, err
-	}
-	variance, cells := 0.0, 0.0
-	for _, v := range w.Data {
-		if v > 0 {
-			variance, cells = variance+1/v, cells+1
-		}
-	}
-	blas.Scal(variance/cells, w.Data)
-	multiply(w, W)
-	return d.Weighed(w)
 }
 
 // checkStream refuses what is for data in memory.
