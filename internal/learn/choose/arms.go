@@ -5,8 +5,10 @@ package choose
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -39,6 +41,20 @@ func (a *arm) point(lambda float64) Point {
 		Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: cmp.Or(a.Model, learn.Product), Tau: a.Tau,
 		Lambda: lambda, OutputKernel: a.OutputKernel,
 	}
+}
+
+// kind is the same for settings that differ in widths, λ and a linear kernel beside others.
+func (a *arm) kind() string {
+	p := a.point(0)
+	var stems []string
+	for _, k := range p.Kernels {
+		stem := k[:max(0, strings.LastIndex(k, ":"))]
+		if !slices.Contains(stems, stem) && (k != linearKernel || len(p.Kernels) == 1) {
+			stems = append(stems, stem)
+		}
+	}
+	p.Kernels = stems
+	return fmt.Sprint(p)
 }
 
 // todo is the values of λ that are compared further and have no error on a fold, and which they are.

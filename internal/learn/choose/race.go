@@ -351,9 +351,10 @@ func (s *race) least(ctx context.Context) error {
 	return s.begun([]int{0})
 }
 
-// eliminate removes the arms that are worse than the best beyond doubt, and more until at most half are left. The
-// others keep the neighbours of their best λ, and all of a path that one decomposition serves: lengths that are learned
-// on more samples may have another scale of μ.
+// eliminate removes the arms that are worse than the best beyond doubt, and more until at most half are left: first the
+// best arm of each kind stays, then the second of each, so that arms that are nearly alike do not crowd out the others.
+// Those that stay keep the neighbours of their best λ, and all of a path that one decomposition serves: lengths that are
+// learned on more samples may have another scale of μ.
 func (s *race) eliminate() {
 	if s.Lambdas != nil || s.Kernels != nil {
 		return
@@ -364,7 +365,13 @@ func (s *race) eliminate() {
 		return
 	}
 	most := max(unionOfBest, (len(s.arms)+1)/2)
-	kept := s.arms[:0:0]
+	kept, turn, better := s.arms[:0:0], map[*arm]int{}, map[string]int{}
+	for _, a := range s.arms {
+		kind := a.kind()
+		turn[a] = better[kind]
+		better[kind]++
+	}
+	slices.SortStableFunc(s.arms, func(a, b *arm) int { return cmp.Compare(turn[a], turn[b]) })
 	for _, a := range s.arms {
 		if len(kept) < most && a.at >= 0 && !s.worse(a.folds, leader.folds, doubt) {
 			if !a.closed {

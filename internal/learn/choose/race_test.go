@@ -103,6 +103,35 @@ func TestWithMeans(t *testing.T) {
 	}
 }
 
+// TestKindsStay keeps an arm with learned lengths beside arms that are better by less than the noise, and alike.
+func TestKindsStay(t *testing.T) {
+	s := metric("nmse")
+	s.folds, s.complete, s.constant = 3, []bool{true, true, true}, [][]float64{{1}, {1}, {1}}
+	for i, kernels := range [][]string{
+		{"laplacian:all:median*1"},
+		{"laplacian:all:median*2"},
+		{"laplacian:all:median*1", linearKernel},
+		{"laplacian:all:median*2", linearKernel},
+		{"laplacian:all:median*4"},
+		{"gaussian+linear:ard:median"},
+		{"laplacian:all:median*0.5"},
+		{linearKernel},
+	} {
+		e, noise := .5+.001*float64(i), .01*float64(i+1)
+		errors := [][]float64{{e - noise}, {e}, {e + noise}}
+		s.arms = append(s.arms, &arm{
+			Setting: learn.Setting{Kernels: kernels}, closed: true, lambdas: []float64{1}, in: []bool{true},
+			errors: [][][]float64{errors},
+		})
+	}
+	learns, other := s.arms[5], s.arms[7]
+	s.eliminate()
+	if len(s.arms) != 4 || !slices.Contains(s.arms, learns) || !slices.Contains(s.arms, other) {
+		t.Errorf("%d arms stay, with learned lengths: %v, linear: %v", len(s.arms), slices.Contains(s.arms, learns),
+			slices.Contains(s.arms, other))
+	}
+}
+
 // A fold that hides the only cell of a target does not count.
 func TestInformativeFolds(t *testing.T) {
 	X, Y := learntest.Wave(9, 1)
