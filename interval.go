@@ -113,7 +113,7 @@ func (opt IntervalOptions) interval() model.Interval {
 // PredictDeviation returns the posterior standard deviation (t×n) of the outputs at the rows of X, in
 // their units: that of the Gaussian process with covariance (σ²/μ)·K_η⊗L, μ = λl, and noise of
 // variance σ², which comes from the residuals of each output without each row. It
-// says where data are thin, and does not count the noise. Beyond 2000 rows its square is that given the 128 rows that,
+// says where data are thin, and does not count the noise. Beyond 2000 rows its square is that given the 64 rows that,
 // one by one, explain most of the variance at a row of X, times the share that makes the effective degrees of freedom
 // of the training rows those of all rows, and times a factor for the log density of training rows without themselves:
 // of the powers of 2 within a standard error of the best, the one nearest to 1. Where targets have missing or weighted

@@ -121,6 +121,28 @@ func (c *Crossing) Sum(dst, Xnew blas.General) error {
 	})
 }
 
+// Among writes K_η(Xnew, Xnew), t×t, to dst, which is not read: for few points and kernels that are not centred, on one
+// goroutine, at less than the cost of a Crossing.
+func (c *Crossing) Among(dst, Xnew blas.General) error {
+	if t := Xnew.Rows; dst.Rows != t || dst.Cols != t || t > slabRows || c.centred {
+		panic("kernel: Among: shape mismatch")
+	}
+	if err := c.active.ready(Xnew); err != nil {
+		return err
+	}
+	s := slabs.Get().(*slab)
+	defer s.release()
+	s.c, s.rows = c, Xnew.Rows
+	if s.lay(Xnew) != nil {
+		return c.unfit(Xnew)
+	}
+	own := *c
+	own.sides, own.scale = s.sides, s.scale
+	s.c = &own
+	s.fill(dst, 0)
+	return nil
+}
+
 // Mul writes K_η(Xnew, X)·B, t×n for the l×n matrix B, to dst, which is not read.
 // It keeps a part of K_η at a time, whose size does not depend on t, nor, without
 // centred kernels, on l. Otherwise it is as Sum.
@@ -141,11 +163,18 @@ func (c *Crossing) Mul(dst, Xnew, B blas.General) error {
 	return nil
 }
 
-// multiply writes K_η·B to dst.
-func (s *slab) multiply(dst, B blas.General) {
-	c, l := s.c, s.c.X.Rows
+// Parts calls f for K_η(Xnew, X) part by part: K has the values of the rows of Xnew from i0 on with training points
+// from j0 on. The parts of a row come in the order of the training points, from one goroutine, and those of others at
+// the same time. f must not keep K, whose size does not depend on t, nor, without centred kernels, on l.
+func (c *Crossing) Parts(Xnew blas.General, f func(i0, j0 int, K blas.General)) error {
+	return c.each(Xnew, func(s *slab, lo, _ int) { s.parts(func(j0 int, K blas.General) { f(lo, j0, K) }) })
+}
+
+// parts calls f for the columns of K_η from j0 on, as many as stay in the caches.
+func (s *slab) parts(f func(j0 int, K blas.General)) {
+	l := s.c.X.Rows
 	width := min(slabCols, l)
-	if c.centred {
+	if s.c.centred {
 		width = l // what centring takes away is known when all of a row is
 	}
 	s.k = slices.Grow(s.k[:0], s.rows*width)[:s.rows*width]
@@ -153,18 +182,25 @@ func (s *slab) multiply(dst, B blas.General) {
 		cols := min(width, l-j0)
 		K := blas.General{Rows: s.rows, Cols: cols, Stride: cols, Data: s.k[:s.rows*cols]}
 		s.fill(K, j0)
+		f(j0, K)
+	}
+}
+
+// multiply writes K_η·B to dst.
+func (s *slab) multiply(dst, B blas.General) {
+	s.parts(func(j0 int, K blas.General) {
 		beta := 1.0
 		if j0 == 0 {
 			beta = 0
 		}
-		part := blas.View(B, j0, 0, cols, B.Cols)
+		part := blas.View(B, j0, 0, K.Cols, B.Cols)
 		if B.Cols <= dotCols {
 			s.dots(dst, K, part, beta)
-			continue
+			return
 		}
-		c.be.Dgemm(blas.NoTrans, blas.NoTrans, s.rows, dst.Cols, cols, 1, K.Data, K.Stride, part.Data, part.Stride,
+		s.c.be.Dgemm(blas.NoTrans, blas.NoTrans, s.rows, dst.Cols, K.Cols, 1, K.Data, K.Stride, part.Data, part.Stride,
 			beta, dst.Data, dst.Stride)
-	}
+	})
 }
 
 // dots writes beta·dst + K·B to dst, an inner product for each element.

@@ -118,3 +118,40 @@ func TestCrossingNamesRows(t *testing.T) {
 		t.Errorf("bad training data: %v", err)
 	}
 }
+
+// TestCrossingAmong compares the kernels among some points with those of a Crossing of these, and does so again after
+// others have used the scratch.
+func TestCrossingAmong(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 2))
+	X := positiveX(rng, 300, 6)
+	plain := slices.DeleteFunc(slices.Clone(everyKernel), func(s string) bool { return strings.Contains(s, "center") })
+	d, err := Build(plain, X, testGroups, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eta := slices.Repeat([]float64{.5}, len(d))
+	c, err := d.Crossing(eta, X, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{1, 64, slabRows, 7} {
+		Z := blas.TakeRows(X, rng.Perm(X.Rows)[:size])
+		got, want := blas.NewGeneral(size, size), blas.NewGeneral(size, size)
+		if err := c.Among(got, Z); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.CrossSum(want, eta, Z, Z); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range got.Data {
+			if !(math.Abs(v-want.Data[i]) <= 1e-9*(1+math.Abs(want.Data[i]))) {
+				t.Fatalf("%d points: value %d is %g, want %g", size, i, v, want.Data[i])
+			}
+		}
+	}
+	Z := blas.Clone(blas.View(X, 0, 0, 3, X.Cols))
+	Z.Data[1] = math.NaN()
+	if err := c.Among(blas.NewGeneral(3, 3), Z); !errors.Is(err, ErrNotFinite) {
+		t.Errorf("a point that is not a number: %v", err)
+	}
+}

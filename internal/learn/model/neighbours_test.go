@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
@@ -91,7 +93,7 @@ func TestNeighbours(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	l := 1200
+	l := defaults.IntervalSamples + 1
 	if text := os.Getenv("NEIGHBOURS"); text != "" {
 		l, _ = strconv.Atoi(text)
 	}
@@ -221,10 +223,10 @@ func TestNeighboursOfAll(t *testing.T) {
 	}
 	exact.lo.Deviations(exact.D) // the model has C = 0, which stands for means
 	near := &neighbours{
-		Samples: b, cross: exact.cross, diag: make([]float64, l), rho: m.L.S, V: m.L.V, mu: m.Mu,
+		Samples: b, cross: exact.cross, rho: m.L.S, V: m.L.V, mu: m.Mu,
 		share: []float64{1, 1},
 	}
-	if err := exact.cross.Diagonal(near.diag, b.Z); err != nil {
+	if err := near.invert(); err != nil {
 		t.Fatal(err)
 	}
 	rows := make([]int, l)
@@ -244,7 +246,46 @@ func TestNeighboursOfAll(t *testing.T) {
 			t.Fatalf("deviation %d without its row is %g, want %g", i, got, want)
 		}
 	}
-	if N := near.nearest(new(nearWork), make([]float64, l), 3); len(N) != nearRows || slices.Contains(N, 3) {
+	list := nearest{}
+	list.offer(make([]float64, l), near.inverse, 0, 3)
+	if N := list.rows; len(N) != nearRows || slices.Contains(N, 3) {
 		t.Errorf("neighbours %v of a point that covaries with none", N)
+	}
+}
+
+// TestNearest compares the rows kept with those of a sort, in orders that need the most and the fewest cuts, and with
+// ties, offered in parts.
+func TestNearest(t *testing.T) {
+	const l, part, skip = 10*nearRows + 7, 3*nearRows + 1, 10*nearRows + 5
+	rng := rand.New(rand.NewPCG(3, 1))
+	for name, value := range map[string]func(i int) float64{
+		"random":         func(int) float64 { return rng.NormFloat64() },
+		"nearest first":  func(i int) float64 { return float64(l - i) },
+		"farthest first": func(i int) float64 { return float64(i) },
+		"ties":           func(int) float64 { return float64(rng.IntN(3)) },
+	} {
+		k, inverse, share, want := make([]float64, l), make([]float64, l), make([]float64, l), make([]int, l)
+		for i := range k {
+			k[i], inverse[i], want[i] = value(i), 1+float64(i%2), i
+			share[i] = k[i] * k[i] * inverse[i]
+		}
+		share[skip] = -1
+		slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(share[b], share[a]) })
+		want = want[:nearRows]
+		slices.Sort(want)
+		var list nearest
+		for range 2 { // the list serves again
+			for j0 := 0; j0 < l; j0 += part {
+				list.offer(k[j0:min(j0+part, l)], inverse[j0:], j0, skip)
+			}
+			if list.cut(); !slices.Equal(list.rows, want) {
+				t.Errorf("%s: rows %v, want %v", name, list.rows, want)
+			}
+		}
+		for a, i := range list.rows {
+			if list.k[a] != k[i] {
+				t.Errorf("%s: value %g of row %d, want %g", name, list.k[a], i, k[i])
+			}
+		}
 	}
 }
