@@ -5,11 +5,12 @@
 // the samples, or repeats the folds where all samples are in. On every rung all arms that are left are fitted
 // without each fold and compared by the mean logarithm of their errors on it. After a rung, an arm leaves that is
 // worse than the best beyond doubt, and at most half of the arms stay, the best of each kind first; of each path the
-// best λ and its neighbours stay. A path is one of μ = λl, which keeps its meaning when samples are added. Arms with fixed weights start,
-// which one decomposition serves for all λ; arms that learn enter later, on the union of the dictionaries that lead
-// then. Of many samples, or of many targets, a random part has all rungs but the last, where the leader and the
-// leader among fixed weights are left. The last rule takes the simplest of what is not worse than the best by one
-// standard error. Errors of a rung stay until the next one knows better ones, so that there is a best at any moment.
+// best λ and its neighbours stay. A path is one of μ = λl, which keeps its meaning when samples are added. Arms with
+// fixed weights start, which one decomposition serves for all λ; arms that learn enter later, on the union of the
+// dictionaries that lead then. Of many samples, or of many targets, a random part has all rungs but the last, where
+// the leader and the leader among fixed weights are left. The last rule takes the simplest of what is not worse than
+// the best by one standard error. Errors of a rung stay until the next one knows better ones, so that there is a best
+// at any moment.
 //
 // Data come through the interface learn.Data alone.
 package choose

@@ -352,9 +352,9 @@ func (s *race) least(ctx context.Context) error {
 }
 
 // eliminate removes the arms that are worse than the best beyond doubt, and more until at most half are left: first the
-// best arm of each kind stays, then the second of each, so that arms that are nearly alike do not crowd out the others.
-// Those that stay keep the neighbours of their best λ, and all of a path that one decomposition serves: lengths that are
-// learned on more samples may have another scale of μ.
+// best arm of each kind stays, then the second of each, so that arms that are nearly alike do not crowd out the
+// others. Those that stay keep the neighbours of their best λ, and all of a path that one decomposition serves: lengths
+// that are learned on more samples may have another scale of μ.
 func (s *race) eliminate() {
 	if s.Lambdas != nil || s.Kernels != nil {
 		return
