@@ -101,9 +101,6 @@ func TestConclusions(t *testing.T) {
 		{"granger-forecast", []bench.Result{line("kernels", map[string]any{"set": "macro"}, map[string]float64{
 			"nmse_1": .1, "nmse_24": .2, "coverage": .91,
 		})}, "over the variance 0.100 1 steps ahead, 0.200 24 steps ahead, intervals of level .9 hold 91.0 %."},
-		{"ranks", []bench.Result{
-			line("1 rank", nil, nil), line("2 ranks", nil, map[string]float64{"weak_scaling": .5}),
-		}, "2 ranks take 2 s where one takes 2 s: an efficiency of 50 %."},
 	} {
 		if got := strings.Join(bench.Find(c.name).Conclude(c.results), " "); !strings.Contains(got, c.want) {
 			t.Errorf("%s: no %q in %q", c.name, c.want, got)

@@ -214,8 +214,8 @@ func TestInfoPictures(t *testing.T) {
 		says      string
 	}{
 		"classes":     {"--x xt.csv --y kinds.csv --classes", "--x xt.csv --y kinds.csv", 6, "blue, red"},
-		"not coupled": {"--x x.csv --y y.csv --learn none", "--x xt.csv --y yt.csv", 16, "not coupled"},
-		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 18, "correlation in L"},
+		"not coupled": {"--x x.csv --y y.csv --learn none", "--x xt.csv --y yt.csv", 12, "not coupled"},
+		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 14, "correlation in L"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := command(t, dir, "fit --kernel gaussian:all --lambda 1e-3 --out m.iokl "+c.fit); r.status != exitOK {
