@@ -14,6 +14,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/race"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
@@ -164,7 +165,8 @@ func TestNeighbours(t *testing.T) {
 }
 
 // TestNeighboursKeepScratch asserts that a variance allocates less than a matrix of neighbours once its scratch exists:
-// garbage of l numbers a row would outgrow the kernel matrix.
+// garbage of l numbers a row would outgrow the kernel matrix. Under the race detector a sync.Pool forgets values at
+// random, which tells nothing of the variance.
 func TestNeighboursKeepScratch(t *testing.T) {
 	const l, matrix = 1200, 8 * nearRows * nearRows
 	m, _, _ := noisy(t, l, 1, "gaussian:all:median", .1, 1e-3)
@@ -181,7 +183,7 @@ func TestNeighboursKeepScratch(t *testing.T) {
 		runtime.ReadMemStats(at)
 	}
 	slab := uint64(8 * l * SlabRows)
-	if n := after.TotalAlloc - before.TotalAlloc; n > slab+l*matrix {
+	if n := after.TotalAlloc - before.TotalAlloc; n > slab+l*matrix && !race.Enabled {
 		t.Errorf("%d bytes for each of %d rows", n/l, l)
 	}
 }
