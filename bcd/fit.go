@@ -3,6 +3,7 @@
 package bcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,11 +84,15 @@ func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
 		}
 	}
 	err = f.explained(err)
-	var freedom []float64
+	var (
+		freedom []float64
+		unknown error // what freedom is not computed for
+	)
 	if p, ok := f.model.(*productModel); ok && f.opt.Freedom && err == nil {
 		sys, single := p.form(ctx, f.best, freedomTol)
+		sys.Mu = max(sys.Mu, f.cost.raised) // the shift of the coefficients
 		var solved sylvester.Result
-		freedom, solved, err = sylvester.Freedom(ctx, p.solver, sys,
+		freedom, solved, unknown = sylvester.Freedom(ctx, p.solver, sys,
 			sylvester.Options{Tol: freedomTol, Single: single}, f.t.seed)
 		f.cost.count(solved)
 	}
@@ -101,7 +106,7 @@ func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
 				f.t.mu*f.units.b)
 		}
 	}
-	return res, err
+	return res, cmp.Or(err, unknown)
 }
 
 // solve performs the C step at pt.

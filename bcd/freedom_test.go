@@ -2,6 +2,7 @@ package bcd
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 
@@ -45,5 +46,33 @@ func TestFreedom(t *testing.T) {
 				t.Errorf("%s: %g degrees of freedom, want %g ± %g", solver, got, want, math.Sqrt(2*square))
 			}
 		}
+	}
+}
+
+// TestFreedomBelowRounding asks a fit whose μ is lost in the rounding of the kernel for degrees of freedom: they are
+// those of the shift in place of μ, and the fit says that λ is too small.
+func TestFreedomBelowRounding(t *testing.T) {
+	const l = 200
+	A, Y := blas.NewGeneral(l, l), blas.NewGeneral(l, 1)
+	for i := range l {
+		Y.Data[i] = math.Sin(float64(i) / 20)
+		for j := range l {
+			d := float64(i-j) / l
+			A.Data[i*l+j] = math.Exp(-d * d)
+		}
+	}
+	K := linop.NewGramSum([]*blas.Sym{blas.SymFrom(A, blas.Float64)}, nil, blas.Float64)
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-22, Tau: 1, Model: Neither}
+	p.Eta = []float64{1}
+	res, err := Solve(context.Background(), p, Options{Freedom: true, Sylvester: "cholesky"})
+	if !errors.Is(err, ErrNotConverged) || !errors.Is(err, ErrLambdaTooSmall) {
+		t.Error(err)
+	}
+	if res == nil || len(res.Freedom) != 1 || !(res.Freedom[0] > 1 && res.Freedom[0] < l) {
+		t.Errorf("%+v", res)
+	}
+	_, err = Solve(context.Background(), p, Options{Freedom: true, Sylvester: "cg"})
+	if !errors.Is(err, ErrNotConverged) {
+		t.Errorf("where freedom is not found either: %v", err)
 	}
 }

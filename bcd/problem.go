@@ -21,8 +21,8 @@ var (
 	// ErrNotPSD says that a kernel matrix has a negative eigenvalue.
 	ErrNotPSD = errors.New("bcd: a kernel matrix is not positive semidefinite")
 	// ErrLambdaTooSmall says that λl is lost in the rounding of the kernels times L, so
-	// that a fit in double precision cannot converge; it comes with ErrNotConverged.
-	ErrLambdaTooSmall = errors.New("bcd: λ is too small for double precision")
+	// that a fit in the precision of the kernels cannot converge; it comes with ErrNotConverged.
+	ErrLambdaTooSmall = errors.New("bcd: λ is too small for the precision of the kernels")
 	// ErrNotConverged says that the outer iterations were spent, or progress
 	// ended at rounding level, before the relative gap met Tol.
 	ErrNotConverged = errors.New("bcd: not converged")
