@@ -166,7 +166,7 @@ func TestNeighbours(t *testing.T) {
 
 // TestNeighboursKeepScratch asserts that a variance allocates less than a matrix of neighbours once its scratch exists:
 // garbage of l numbers a row would outgrow the kernel matrix. Under the race detector a sync.Pool forgets values at
-// random, which tells nothing of the variance.
+// random, and four matrices are allowed.
 func TestNeighboursKeepScratch(t *testing.T) {
 	const l, matrix = 1200, 8 * nearRows * nearRows
 	m, _, _ := noisy(t, l, 1, "gaussian:all:median", .1, 1e-3)
@@ -183,7 +183,11 @@ func TestNeighboursKeepScratch(t *testing.T) {
 		runtime.ReadMemStats(at)
 	}
 	slab := uint64(8 * l * SlabRows)
-	if n := after.TotalAlloc - before.TotalAlloc; n > slab+l*matrix && !race.Enabled {
+	most := slab + l*matrix
+	if race.Enabled {
+		most += 3 * l * matrix
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > most {
 		t.Errorf("%d bytes for each of %d rows", n/l, l)
 	}
 }
