@@ -35,15 +35,19 @@ func (e *effort) count(res sylvester.Result) {
 type productModel struct {
 	*fit
 	solver sylvester.Solver
-	newton semismooth.Newton // the C step of losses other than the squared one
-	eta    []float64         // the weights of the solver's last call
-	mixed  bool              // steps that may be rough take A_η in single precision
+	newton semismooth.Newton     // the C step of losses other than the squared one
+	curved *sylvester.Reweighted // its systems
+	eta    []float64             // the weights of the solver's last call
+	mixed  bool                  // steps that may be rough take A_η in single precision
 }
 
 // newProduct makes the product model that of f.
 func newProduct(f *fit) (*productModel, error) {
 	p := &productModel{fit: f}
 	f.model = p
+	if p.curved = f.opt.Reweighted; p.curved == nil {
+		p.curved = sylvester.NewReweighted(sylvester.Config{Backend: f.t.be, Seed: f.t.seed})
+	}
 	p.mixed = slices.Contains([]string{"auto", "nystrom", "rotated"}, f.opt.Sylvester) && f.t.space.mixed()
 	return p, p.outputsChanged()
 }
@@ -126,19 +130,19 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 func (p *productModel) weighted(eta []float64) {
 	if p.eta != nil && !slices.Equal(eta, p.eta) {
 		p.solver.Invalidate()
+		p.curved.Invalidate()
 	}
 	p.eta = append(p.eta[:0], eta...)
 }
 
 // convexStep is coefficients for losses other than the squared one.
 func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.System, tol float64) (err error) {
-	s, solver := p.t.space.inSamples(), p.solver.(sylvester.Masked)
+	s := p.t.space.inSamples()
 	problem := semismooth.Problem{
 		Cells: &s.loss, Mu: p.t.mu,
 		Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: p.t.be},
 		Solve: func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-			solver.Reweigh(cells)
-			res, err := solver.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol})
+			res, err := p.curved.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
 			p.cost.count(res)
 			return err
 		},

@@ -93,7 +93,7 @@ func TestOutputStepsOfQuantiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.OuterIterations > 38 { // 25, where joint steps alone take 51
+	if res.SylvesterSolves > 400 { // 308; 518 where each C step ends at the rounding of the loss itself
 		t.Errorf("%d outer iterations, %d systems", res.OuterIterations, res.SylvesterSolves)
 	}
 }

@@ -20,21 +20,16 @@ func ExampleNewton() {
 	cells := &loss.Cells{Loss: loss.Loss{Kind: loss.Quantile, Parameter: 0.5}, Y: Y, W: K}
 	cells.Zero = cells.Sum(blas.Like(Y))
 	sys := sylvester.System{K: linop.NewDense(ones, nil), L: linop.ScaledIdentity(1, 1), Mu: 1e-6}
-	all := linop.NewCells(5, 1, func(int, int) bool { return true })
-	solver, err := sylvester.NewMasked("auto", all, sylvester.Config{})
-	if err != nil {
-		panic(err)
-	}
+	solver := sylvester.NewReweighted(sylvester.Config{})
 	p := semismooth.Problem{
 		Cells: cells, Mu: sys.Mu, Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}},
 		Solve: func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-			solver.Reweigh(cells)
-			_, err := solver.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol})
+			_, err := solver.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
 			return err
 		},
 	}
 	C, F := blas.Like(Y), blas.Like(Y)
-	err = new(semismooth.Newton).Minimize(context.Background(), C, p, 1e-4)
+	err := new(semismooth.Newton).Minimize(context.Background(), C, p, 1e-4)
 	p.Map.ApplyMatrix(F, C)
 	fmt.Printf("%.3f %v\n", F.Data, err)
 	// Output:

@@ -10,9 +10,11 @@
 //
 //	P(ΣK_j(PB)L_j) + μB = P∘(t − F⁰),   C = C⁰ + P∘B,   P = diag(√W).
 //
-// Steps are searched along, which makes them converge from everywhere. Where φ is not strictly convex, they may be
-// short. The proximal point method makes them longer: φ becomes the largest of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over
-// the box, whose curvature is 1/κ at most. As v⁰ is v of the iterate, the limit is exact whatever κ is.
+// Steps are searched along, which makes them converge from everywhere. Where φ has kinks they may be short, and C is known
+// only once it is known which cells lie at one. The proximal point method rounds the kinks: φ becomes the largest of
+// v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over the box, whose curvature is 1/κ at most. Where its solution is found, its v
+// becomes v⁰, and κ falls, until its certificate for φ itself is small. The solution for κ and v⁰ has exact derivatives
+// of a least value that is as near: methods which descend on them need no solution for φ, and calls keep κ and v⁰.
 // Li, Sun and Toh, doi:10.1137/16M1097572, call the like SSNAL.
 package semismooth
 
@@ -20,6 +22,8 @@ import (
 	"context"
 	"errors"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -38,12 +42,13 @@ type Problem struct {
 }
 
 // Newton is the method, with scratch of twelve matrices of the shape of C. Its zero value is ready. Calls for problems
-// of the same cells go on with the κ and the weights of the call before.
+// of the same cells go on with the rounding and the weights of the call before.
 type Newton struct {
 	Problem
-	kappa  float64      // kept between calls; 0 at first
-	most   float64      // bound of κ; 0 where there is none
-	center blas.General // v⁰ of quantiles
+	kappa  float64      // κ
+	center blas.General // v⁰
+	left   float64      // the certificate that they left in the call before, relative to the loss of the function 0
+	size   float64      // mean of |y − F| over the width of the box, at the start of a call
 
 	C, F, C1, F1, D, rhs blas.General // the iterate, the next, and scratch
 	move                 blas.General // from C to C1
@@ -57,26 +62,29 @@ const (
 	newtonIdle   = 30      // steps in a row that do not halve the gap
 	openTarget   = 0x1p-51 // least gap over the loss of the function 0: the rounding of the sums
 	flatCell     = 1e-9    // curvature relative to the largest below which a cell counts as flat
-	fullStep     = 0.1     // slope that the end of a step may have, relative to that at its start
+	fullStep     = 0.1     // slope that the end of a step may have, relative to that at its start, or
+	risingStep   = 0.01    // with the other sign
 	bisections   = 40
 	newtonLoose  = 1e-2 // relative residual of a system, and its least
 	newtonStrict = 1e-10
 	tighter      = 0.1 // part of a tolerance that gave no descent
 
-	// κ is in units of the mean of |y − F| over the width of the box. It begins at kappaFirst, where most cells are
-	// within the box, and with kappaWarm times the last value at a start near a solution. It falls by kappaFall after a
-	// full step, and rises by kappaRise, to kappaAgain at least, after one that ends before shortStep of its length.
-	kappaFirst = 3
-	kappaAgain = 0.03
-	kappaLeast = 1e-9
-	kappaWarm  = 10
-	kappaFall  = 0.2
-	kappaRise  = 3
-	shortStep  = 0.1
+	// κ begins at softFirst times the mean of |y − F| over the width of the box, where most cells are within the box, or
+	// at softWarm of it from a start other than 0. Where the certificate for the rounded loss is at most softPart of that
+	// of φ, it falls to at most softFall and at least softLeast of itself. It rises by 1/softLeast after softSteps steps
+	// without that, or a first one that ends before shortStep of its length.
+	softFirst = 3
+	softWarm  = 0.25
+	softPart  = 0.05
+	softFall  = 0.5
+	softLeast = 0.25
+	softSteps = 8
+	shortStep = 0.1
 )
 
 // Minimize moves C into the box, and then until the square root of the certificate, relative to the loss of the
-// function 0, is at most tol, or no step lowers it. The error is that of the context or of Solve.
+// function 0, is at most tol, or no step lowers it. For quantiles that is the certificate of the rounded loss, and that
+// of the loss itself is at most tol. The error is that of the context or of Solve.
 func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol float64) error {
 	n.Problem = p
 	resumed := n.F.Rows == C.Rows && n.F.Cols == C.Cols
@@ -84,63 +92,143 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	for _, a := range []*blas.General{&n.at, &n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.move, &n.slope, &n.W} {
 		*a = blas.Reshape(*a, C.Rows, C.Cols)
 	}
-	n.Cells.Clip(C, n.Mu)
-	n.soften(C)
-	n.begin(C)
+	blas.Copy(n.C1, C)
+	n.Map.ApplyMatrix(n.F1, C)
+	n.round(tol, blas.Frob(C) == 0, resumed)
+	n.begin()
 	if !resumed {
 		blas.Copy(n.at, n.F)
 	}
+	blas.Copy(C, n.C)
+	F := n.F
+	if n.Cells.Clip(C, n.Mu) {
+		n.Map.ApplyMatrix(n.F1, C)
+		F = n.F1
+	}
 	target := math.Max(tol*tol, openTarget) * n.Cells.Zero
-	best, idle := n.gap(C, n.F), 0
-	for range newtonSteps {
-		if best <= target || idle > newtonIdle {
+	goal := target
+	if n.Cells.Kind == loss.Quantile {
+		goal = math.Max(tol, openTarget) * n.Cells.Zero
+	}
+	best, whole := n.gaps(C, F)
+	defer func() { n.left = math.Max(whole*tol/goal, openTarget) }()
+	again := func() {
+		n.Map.ApplyMatrix(n.F1, C)
+		best, whole = n.gaps(C, n.F1)
+	}
+	first := true // no solution yet
+	for step, idle, since := 0, 0, 1; step < newtonSteps && idle <= newtonIdle; step++ {
+		if n.kappa > 0 && whole > goal && since > 0 && best <= math.Max(target, softPart*whole) {
+			n.sharpen(C, goal/whole)
+			again()
+			idle, since, first = 0, 0, false
+			continue
+		}
+		if best <= target && whole <= goal {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := n.step(ctx, math.Sqrt(target/best), math.Sqrt(best/n.Cells.Zero)); err != nil {
+		open := math.Max(best, target)
+		if err := n.step(ctx, math.Sqrt(target/open), math.Sqrt(open/n.Cells.Zero)); err != nil {
 			return err
 		}
 		idle++
-		if now := n.candidate(); now < best {
+		if now, exact := n.candidate(); now < best {
 			if now < 0.5*best {
 				idle = 0
 			}
-			best = now
+			best, whole = now, exact
 			blas.Copy(C, n.D)
 		}
 		way := n.search()
 		blas.Copy(n.at, n.F)
-		n.recenter(way)
+		if since++; (first && way < shortStep || since > softSteps) && n.soften() {
+			again()
+			since = 0
+		}
 	}
 	return nil
 }
 
-// begin shortens C to where the objective is about the least.
-func (n *Newton) begin(C blas.General) {
+// round chooses κ and v⁰ for a call that goes on from C1, which is 0 or not.
+func (n *Newton) round(tol float64, zero, resumed bool) {
+	n.size = n.scale(n.F1)
+	if !resumed || n.center.Rows != n.C1.Rows || n.center.Cols != n.C1.Cols {
+		n.kappa, n.center = 0, blas.NewGeneral(n.C1.Rows, n.C1.Cols)
+		if n.Cells.Kind == loss.Quantile {
+			if n.kappa = softWarm * n.size; zero {
+				n.kappa = softFirst * n.size
+			}
+		}
+		return
+	}
+	n.kappa *= math.Max(1, math.Sqrt(tol/n.left))
+}
+
+// sharpen makes v of C the v⁰, lowers κ for a gap of the given share of the present one, and takes for F⁰ the predictions
+// at which cells with v in the box keep it.
+func (n *Newton) sharpen(C blas.General, share float64) {
+	n.kappa *= math.Min(math.Max(0.9*math.Sqrt(share), softLeast), softFall)
+	if n.kappa < softLeast*softLeast*n.Cells.Stiffness() {
+		n.kappa = 0
+	}
+	n.Cells.Add(func(at int, y, w float64) float64 {
+		lo, hi := n.Cells.Box(y)
+		v := min(max(2*n.Mu*C.Data[at]/w, lo), hi)
+		n.center.Data[at], n.at.Data[at] = v, n.F.Data[at]
+		if v > lo && v < hi {
+			n.at.Data[at] = y - n.Cells.Stiffness()*v
+		}
+		return 0
+	})
+}
+
+// soften raises κ, and reports false where it is as large as it is to be.
+func (n *Newton) soften() bool {
+	if n.Cells.Kind == loss.Logistic || n.kappa >= softFirst*n.size {
+		return false
+	}
+	if n.kappa /= softLeast; n.kappa == 0 {
+		n.kappa = softWarm * n.size
+	}
+	n.kappa = math.Min(n.kappa, softFirst*n.size)
+	return true
+}
+
+// begin goes from 0 towards C1 to where the objective is about the least.
+func (n *Newton) begin() {
 	blas.Zero(n.C)
 	blas.Zero(n.F)
-	blas.Copy(n.C1, C)
-	n.Map.ApplyMatrix(n.F1, C)
 	n.search()
-	blas.Copy(C, n.C)
 }
 
-// gap is the certificate P − D at fixed kernels for C in the box.
-func (n *Newton) gap(C, F blas.General) float64 {
-	return n.Cells.Sum(F) + 2*n.Mu*blas.Inner(C, F) - n.Cells.Dual(C, n.Mu, 1)
+// gaps are the certificates P − D at fixed kernels for C in the box, of the rounded loss and of the loss itself.
+func (n *Newton) gaps(C, F blas.General) (soft, whole float64) {
+	form := 2 * n.Mu * blas.Inner(C, F)
+	whole = n.Cells.Sum(F) + form - n.Cells.Dual(C, n.Mu, 1)
+	if n.kappa == 0 {
+		return whole, whole
+	}
+	stiff := n.Cells.Stiffness()
+	return form + n.Cells.Add(func(at int, y, w float64) float64 {
+		u, _ := n.slopeAt(at, y, F.Data[at])
+		v, center := 2*n.Mu*C.Data[at]/w, n.center.Data[at]
+		value := u*(y-F.Data[at]-stiff*u/2) - n.kappa/2*square(u-center)
+		return w * (value - v*(y-stiff*v/2) + n.kappa/2*square(v-center))
+	}), whole
 }
 
-// candidate is the certificate of the next iterate, moved into the box, which it leaves in D.
-func (n *Newton) candidate() float64 {
+// candidate is the certificates of the next iterate, moved into the box, which it leaves in D.
+func (n *Newton) candidate() (soft, whole float64) {
 	blas.Copy(n.D, n.C1)
 	F := n.F1
 	if n.Cells.Clip(n.D, n.Mu) {
 		n.Map.ApplyMatrix(n.rhs, n.D)
 		F = n.rhs
 	}
-	return n.gap(n.D, F)
+	return n.gaps(n.D, F)
 }
 
 // step computes the next iterate C1 and its F1 by a system that is solved to a relative residual by the share of
@@ -153,7 +241,11 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 	}
 	cells.Project(n.rhs, n.rhs)
 	blas.Zero(n.C1)
-	tol := math.Max(newtonStrict, math.Max(0.3*share, math.Min(newtonLoose/max(open, 1), 0.1*open)))
+	tol := math.Max(0.3*share, math.Min(newtonLoose/max(open, 1), 0.1*open))
+	if n.kappa > 0 {
+		tol = math.Min(tol, 0.1*n.kappa/n.size)
+	}
+	tol = math.Max(newtonStrict, tol)
 	for {
 		err := n.Solve(ctx, n.C1, cells, n.rhs, tol)
 		if err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
@@ -176,11 +268,11 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 // descends reports whether the residual ε of the system leaves the objective, as it is linearised, at least half of its
 // slope along the step d: it is −2(μ⟨d, Md⟩ + ‖PMd‖² + ⟨ε, PMd⟩) for the map M.
 func (n *Newton) descends() bool {
-	exact, slope := n.Mu*blas.Inner(n.move, n.F1), 0.0
-	n.Cells.Each(func(at int, _, _ float64) {
-		w, f := n.W.Data[at], n.F1.Data[at]
-		exact += w * f * f
-		slope += f * (n.slope.Data[at]/2 - n.Mu*n.C.Data[at] + w*(n.at.Data[at]-n.F.Data[at]))
+	exact := n.Mu*blas.Inner(n.move, n.F1) + n.Cells.Add(func(at int, _, _ float64) float64 {
+		return n.W.Data[at] * square(n.F1.Data[at])
+	})
+	slope := n.Cells.Add(func(at int, _, _ float64) float64 {
+		return n.F1.Data[at] * (n.slope.Data[at]/2 - n.Mu*n.C.Data[at] + n.W.Data[at]*(n.at.Data[at]-n.F.Data[at]))
 	})
 	return slope >= 0.5*exact
 }
@@ -192,30 +284,34 @@ func (n *Newton) linearize() (cells *linop.Cells, moved bool) {
 	blas.Zero(n.D)
 	blas.Zero(n.W)
 	top := n.slopes(n.at)
-	n.Cells.Each(func(at int, _, w float64) {
+	moved = 0 < n.Cells.Add(func(at int, _, w float64) float64 {
 		c, slope := n.C.Data[at], n.slope.Data[at]
 		if n.W.Data[at] > flatCell*w*top {
 			n.rhs.Data[at] = (slope-2*n.Mu*c)/(2*n.W.Data[at]) + n.at.Data[at] - n.F.Data[at]
-			return
+			return 0
 		}
 		n.W.Data[at] = 0
 		n.D.Data[at] = slope/(2*n.Mu) - c
-		moved = moved || n.D.Data[at] != 0
+		return math.Abs(n.D.Data[at])
 	})
 	return linop.WeightedCells(n.W.Rows, n.W.Cols, func(i, j int) float64 { return n.W.Data[i*n.W.Cols+j] }), moved
 }
 
 // slopes fills in slope and W at F and returns the largest W/w.
-func (n *Newton) slopes(F blas.General) (top float64) {
-	n.Cells.Each(func(at int, y, w float64) {
-		slope, curvature := n.slopeAt(at, y, F.Data[at])
-		n.slope.Data[at], n.W.Data[at] = w*slope, w*curvature/2
-		top = math.Max(top, curvature/2)
-	})
-	return top
+func (n *Newton) slopes(F blas.General) float64 {
+	return floats.Max(n.Cells.Parts(func(lo, hi int) (top float64) {
+		for at := lo; at < hi; at++ {
+			if w := n.Cells.W.Data[at]; w > 0 {
+				slope, curvature := n.slopeAt(at, n.Cells.Y.Data[at], F.Data[at])
+				n.slope.Data[at], n.W.Data[at] = w*slope, w*curvature/2
+				top = max(top, curvature/2)
+			}
+		}
+		return top
+	}))
 }
 
-// slopeAt is −∂φ/∂F and ∂²φ/∂F² of a cell, with κ.
+// slopeAt is −∂φ/∂F and ∂²φ/∂F² of a cell, of the rounded loss.
 func (n *Newton) slopeAt(at int, y, f float64) (slope, curvature float64) {
 	if n.kappa == 0 {
 		return n.Cells.Slope(y, f+n.Cells.OffsetAt(at))
@@ -239,27 +335,30 @@ func (n *Newton) search() (step float64) {
 	blas.AddScaled(n.F1, -1, n.F)
 	first, second := blas.Inner(n.C, n.F1), blas.Inner(n.C1, n.F1)
 	slope := func(t float64) float64 {
-		sum := 2 * n.Mu * (first + t*second)
-		n.Cells.Each(func(at int, y, w float64) {
+		return 2*n.Mu*(first+t*second) - n.Cells.Add(func(at int, y, w float64) float64 {
 			v, _ := n.slopeAt(at, y, n.F.Data[at]+t*n.F1.Data[at])
-			sum -= w * v * n.F1.Data[at]
+			return w * v * n.F1.Data[at]
 		})
-		return sum
 	}
 	t := 1.0
 	begin := slope(0)
-	if begin < 0 && slope(1) > -fullStep*begin {
-		lo, hi := 0.0, 1.0
+	switch end := slope(1); {
+	case begin >= 0: // of F⁰ far from F
+		t = 0
+	case end > -risingStep*begin:
+		lo, below, hi, above := 0.0, begin, 1.0, end // the slopes, or parts of them, of the Illinois method
 		for range bisections {
-			t = (lo + hi) / 2
-			v := slope(t)
-			if math.Abs(v) <= -fullStep*begin {
-				break
+			t = lo - below*(hi-lo)/(above-below)
+			switch v := slope(t); {
+			case v < fullStep*begin:
+				lo, below, above = t, v, above/2
+			case v > -risingStep*begin:
+				hi, above, below = t, v, below/2
+			default:
+				lo, hi = t, t
 			}
-			if v < 0 {
-				lo = t
-			} else {
-				hi = t
+			if lo == hi {
+				break
 			}
 		}
 	}
@@ -268,63 +367,14 @@ func (n *Newton) search() (step float64) {
 	return t
 }
 
-// soften sets κ and v⁰ for a start C.
-func (n *Newton) soften(C blas.General) {
-	n.center = blas.Reshape(n.center, C.Rows, C.Cols)
-	n.centerAt(C)
-	n.most = kappaFirst * n.scale()
-	switch {
-	case n.Cells.Kind == loss.Logistic:
-		n.most, n.kappa = 0, 0
-	case n.Cells.Kind == loss.Quantile && n.kappa == 0:
-		n.kappa = n.most
-	default:
-		n.kappa = math.Min(kappaWarm*n.kappa, n.most)
-	}
-}
-
-// scale is the mean of |y − F⁰| over the width of the box.
-func (n *Newton) scale() float64 {
-	var sum, weight float64
-	n.Cells.Each(func(at int, y, w float64) {
+// scale is the mean of |y − F| over the width of the box.
+func (n *Newton) scale(F blas.General) float64 {
+	sum := n.Cells.Add(func(at int, y, w float64) float64 {
 		lo, hi := n.Cells.Box(y)
-		sum += w * math.Abs(y-n.at.Data[at]) / (hi - lo)
-		weight += w
+		return w * math.Abs(y-F.Data[at]) / (hi - lo)
 	})
-	return math.Max(sum/weight, math.SmallestNonzeroFloat64)
+	least := math.Max(0x1p-30*n.Cells.Zero, math.SmallestNonzeroFloat64)
+	return math.Max(sum, least) / n.Cells.Add(func(_ int, _, w float64) float64 { return w })
 }
 
-// recenter takes the iterate as v⁰. κ falls after a full step, and rises after one of which little was left.
-func (n *Newton) recenter(step float64) {
-	if n.most == 0 {
-		return
-	}
-	switch {
-	case step == 1:
-		n.kappa *= kappaFall
-	case step < shortStep:
-		n.kappa = math.Min(math.Max(kappaRise*n.kappa, kappaAgain*n.scale()), n.most)
-	default:
-		return
-	}
-	if n.kappa < kappaLeast*n.Cells.Stiffness() {
-		n.kappa = 0
-	}
-	n.kappa = math.Max(n.kappa, n.least())
-	n.centerAt(n.C)
-}
-
-// least is the least κ.
-func (n *Newton) least() float64 {
-	if n.Cells.Stiffness() > 0 {
-		return 0
-	}
-	return kappaLeast * n.scale()
-}
-
-func (n *Newton) centerAt(C blas.General) {
-	n.Cells.Each(func(at int, y, w float64) {
-		lo, hi := n.Cells.Box(y)
-		n.center.Data[at] = math.Min(math.Max(2*n.Mu*C.Data[at]/w, lo), hi)
-	})
-}
+func square(x float64) float64 { return x * x }

@@ -33,12 +33,9 @@ type masked struct {
 	kc, pc   blas.General
 }
 
-// Masked is a [Solver] for cells whose weights may change between calls.
+// Masked is a [Solver] for cells of given weights.
 type Masked interface {
 	Solver
-	// Reweigh gives the cells other weights. Those of weight 0 when the solver was made stay so. What the
-	// solver keeps of K serves on.
-	Reweigh(cells *linop.Cells)
 	// Decompose is the decomposition of sys.K. It must not be changed. Where a factor of leading pairs preconditions,
 	// the solver keeps it in the place of its own until Invalidate, and does not compute it twice; then it is that of
 	// the rows that have a cell, 0 in the others, and only the leading part of it where memory allows no more.
@@ -105,8 +102,9 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 	cfg.Backend = blas.Or(cfg.Backend)
 	s := &masked{name: name, cfg: cfg, op: linop.KroneckerSum{Backend: cfg.Backend}}
 	s.rows, s.cols = cells.Dims()
-	s.occupied, s.mask.A = newSubgrid(cells), &s.op
-	s.Reweigh(cells)
+	s.whole, s.occupied, s.mask.A = cells, newSubgrid(cells), &s.op
+	s.part, s.cells = s.occupied.weighted(cells)
+	s.mask.Cells = s.cells
 	if !slices.Contains(maskedOwn, name) {
 		s.name = "auto"
 	}
@@ -123,12 +121,6 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 }
 
 func (s *masked) Name() string { return s.name }
-
-func (s *masked) Reweigh(cells *linop.Cells) {
-	s.whole, s.by.keep.moves = cells, true
-	s.part, s.cells = s.occupied.weighted(cells)
-	s.mask.Cells = s.cells
-}
 
 func (s *masked) Decompose(ctx context.Context, sys System) (*Decomposition, error) {
 	k := &s.by.keep

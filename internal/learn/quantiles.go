@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // LossOf is the loss that data are learned by.
@@ -52,6 +53,7 @@ func (m *Method) quantiles(
 	all, outs := make([]blas.General, len(losses)), make([]*columns.Outputs, len(losses))
 	all[at], outs[at] = res.C, r.Outputs()
 	var open error // of fits that ended early
+	so.Reweighted = sylvester.NewReweighted(sylvester.Config{Backend: so.Backend, Seed: so.Seed})
 	one := func(k, from int) error {
 		u, err := r.ByLoss(losses[k])
 		if err != nil {

@@ -1,0 +1,294 @@
+// This file solves systems of cells whose weights change from call to call, in the range of L.
+
+package sylvester
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/linop"
+)
+
+// Reweighted solves the system of [NewMasked],
+//
+//	P·(K·(P·B)·L) + μ·B = Y on Ω,   B = 0 elsewhere,   P = diag(√w),
+//
+// for weights w that differ from call to call, in the range of L = V·Vᵀ with the n×r V. With A = (P·B)·V it is
+//
+//	μ·A + (w∘(K·A·Vᵀ))·V = (P·Y)·V,   B = (Y − P·(K·A·Vᵀ))/μ,
+//
+// a system of l×r numbers that a product with K makes symmetric and positive definite. Flexible conjugate gradients
+// solve it. They are preconditioned by the inverse of A ↦ μ·A + K·A·Λ on leading eigenvectors of K, where
+// Λ = Vᵀ·diag(w̄)·V with the mean weight w̄ of each column, and V is turned so that Λ is diagonal. An iteration multiplies
+// K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops. The residual R of A leaves P·(K·R·Vᵀ)/μ of Y.
+// Where few cells have weight, Cholesky's factor of their system takes its place.
+//
+// It keeps the eigenvectors after Invalidate until iterations have doubled, and serves one goroutine. Scratch:
+// 9·l·r + 2·l·n floats.
+type Reweighted struct {
+	keep   keeper
+	chol   ObservedFactor
+	V      blas.General // n×r
+	lambda []float64    // Λ
+	fresh  int          // iterations of the first call after the eigenvectors were made
+	last   int          // and of the last one
+
+	A, KA, R, KR, before blas.General // l×r: the iterate, the residual and that before it, and their products with K
+	Z, KZ, P, KP         blas.General // the preconditioned residual, the direction, and their products with K
+	coordinates, PY, PF  blas.General // of R; P∘Y and P∘F, l×n
+}
+
+// NewReweighted returns a solver.
+func NewReweighted(cfg Config) *Reweighted {
+	cfg.Backend = blas.Or(cfg.Backend)
+	return &Reweighted{keep: keeper{cfg: cfg, below: exactBelow}}
+}
+
+// Invalidate tells the solver that K has changed.
+func (s *Reweighted) Invalidate() { s.keep.stale, s.chol.dense = true, blas.General{} }
+
+// Solve overwrites B by the solution for cells of the given weights. Y is read on Ω only. A nil error means that
+// Result.Residual, ‖P·(K·(P·B)·L) + μB − Y‖_F/‖Y‖_F on Ω, is at most opt.Tol. Result.KC is empty, Options.Single and
+// Options.Trace have no effect. Errors are those of a [Solver].
+func (s *Reweighted) Solve(
+	ctx context.Context, B blas.General, sys System, cells *linop.Cells, Y blas.General, opt Options,
+) (Result, error) {
+	res := Result{Solver: "reweighted"}
+	l, n := cells.Dims()
+	s.PY, s.PF = blas.Reshape(s.PY, l, n), blas.Reshape(s.PF, l, n)
+	cells.Keep(B, Y)
+	norm := blas.Frob(B)
+	if err := checkSystem(sys.L, sys.Mu, norm); err != nil {
+		return res, err
+	}
+	if norm == 0 {
+		return res, opt.check()
+	}
+	cells.Project(s.PY, Y)
+	if err := s.turn(sys.L, cells); err != nil {
+		return res, err
+	}
+	err := errManyCells
+	if len(s.lambda) == 0 {
+		blas.Scal(1/sys.Mu, B.Data)
+		return res, opt.check()
+	}
+	if s.few(cells) {
+		err = s.direct(ctx, B, sys, cells, norm, opt.limited(l), &res)
+	}
+	if errors.Is(err, errManyCells) {
+		err = s.iterate(ctx, sys, cells, norm, opt.limited(l), &res)
+		s.spread(s.KA, cells)
+		cells.Keep(B, Y)
+		blas.AddScaled(B, -1, s.PF)
+		blas.Scal(1/sys.Mu, B.Data)
+	}
+	return res, err
+}
+
+// errManyCells says that iterations are to solve the system.
+var errManyCells = errors.New("sylvester: too many cells for a factor")
+
+// few reports whether Cholesky's factor of the observed cells is expected to be cheaper than iterations, which take more
+// than usual where cells are few.
+func (s *Reweighted) few(cells *linop.Cells) bool {
+	l, n := cells.Dims()
+	N := float64(cells.Count())
+	each := 2 * float64(l) * float64(len(s.lambda)) * float64(l+2*n)
+	return N*N*N/3 < 4*usualSolves*each && memory.Check("", 8*(N*N+float64(l)*float64(l)), "") == nil
+}
+
+// direct solves for the right side in B by Cholesky's factor. The error is errManyCells where rounding leaves none that
+// solves the system. norm is that of Y.
+func (s *Reweighted) direct(
+	ctx context.Context, B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
+) error {
+	be, l, r := s.keep.cfg.Backend, B.Rows, len(s.lambda)
+	rest := blas.Clone(B)
+	if err := s.chol.set(ctx, blas.Until(ctx, be), sys, cells); err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, ErrNotSPD):
+			return errManyCells
+		}
+		return err
+	}
+	s.chol.Apply(blas.Vector(B.Data), blas.Vector(rest.Data))
+	s.A, s.KA = blas.Reshape(s.A, l, r), blas.Reshape(s.KA, l, r)
+	cells.Project(s.PF, B)
+	blas.Mul(be, s.A, false, false, s.PF, s.V)
+	sys.K.Apply(s.KA, s.A)
+	s.spread(s.KA, cells)
+	blas.AddScaled(rest, -1, s.PF)
+	blas.AddScaled(rest, -sys.Mu, B)
+	res.Iter, res.Columns, res.Residual = res.Iter+1, res.Columns+r, blas.Frob(rest)/norm
+	if !(res.Residual <= opt.Tol) {
+		return errManyCells
+	}
+	return nil
+}
+
+// iterate solves the system for A. norm is that of Y.
+func (s *Reweighted) iterate(
+	ctx context.Context, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
+) error {
+	l, r := s.PY.Rows, len(s.lambda)
+	if err := s.prepare(ctx, sys, cells); err != nil {
+		return err
+	}
+	for _, a := range []*blas.General{&s.A, &s.KA, &s.R, &s.KR, &s.before, &s.Z, &s.KZ, &s.P, &s.KP} {
+		*a = blas.Reshape(*a, l, r)
+	}
+	blas.Zero(s.A)
+	blas.Zero(s.KA)
+	blas.Mul(s.keep.cfg.Backend, s.R, false, false, s.PY, s.V)
+	var first, previous float64
+	lowest, aim := math.Inf(1), opt.Tol // the part of the first energy at which the residual is computed
+	for iter, idle := 1, 0; ; iter++ {
+		s.precondition(sys.Mu)
+		sys.K.Apply(s.KZ, s.Z)
+		res.Iter++
+		res.Columns += r
+		energy := blas.Inner(s.R, s.KZ)
+		if !finite(energy) {
+			return fmt.Errorf("%w: a product with K", ErrNotFinite)
+		}
+		if iter == 1 {
+			if first = energy; energy < 0 && !s.keep.stale {
+				return fmt.Errorf("%w: ⟨R, K·R⟩ = %g", ErrNotSPD, energy)
+			}
+		}
+		if idle++; energy < lowest {
+			lowest, idle = energy, 0
+		}
+		spent := iter > opt.MaxIter || idle > missingPatience || !(energy > 0)
+		if spent || energy <= square(aim)*first {
+			sys.K.Apply(s.KR, s.R)
+			s.spread(s.KR, cells)
+			res.Residual = blas.Frob(s.PF) / (sys.Mu * norm)
+			res.Columns += r
+			if s.last = iter; s.fresh == 0 {
+				s.fresh = iter
+			}
+			switch {
+			case res.Residual <= opt.Tol:
+				return nil
+			case spent && s.keep.stale: // eigenvectors of another K
+				s.keep.dec = nil
+				return s.iterate(ctx, sys, cells, norm, opt, res)
+			case spent:
+				return notConverged(res, opt.Tol)
+			}
+			aim = 0.5 * opt.Tol / res.Residual * math.Sqrt(energy/first)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.direction(energy, previous, iter == 1)
+		previous = energy
+		blas.Copy(s.before, s.R)
+		s.weigh(s.Z, s.KP, cells)
+		blas.AddScaled(s.Z, sys.Mu, s.P)
+		curvature := blas.Inner(s.KP, s.Z)
+		if !(curvature > 0) {
+			return fmt.Errorf("%w: a direction of curvature %g", ErrNotSPD, curvature)
+		}
+		step := blas.Inner(s.R, s.KP) / curvature
+		blas.AddScaled(s.A, step, s.P)
+		blas.AddScaled(s.KA, step, s.KP)
+		blas.AddScaled(s.R, -step, s.Z)
+	}
+}
+
+// direction makes P conjugate to that before.
+func (s *Reweighted) direction(energy, previous float64, first bool) {
+	if first {
+		blas.Copy(s.P, s.Z)
+		blas.Copy(s.KP, s.KZ)
+		return
+	}
+	beta := (energy - blas.Inner(s.before, s.KZ)) / previous
+	blas.Scal(beta, s.P.Data)
+	blas.Scal(beta, s.KP.Data)
+	blas.AddScaled(s.P, 1, s.Z)
+	blas.AddScaled(s.KP, 1, s.KZ)
+}
+
+// spread computes PF = P∘(G·Vᵀ).
+func (s *Reweighted) spread(G blas.General, cells *linop.Cells) {
+	if G.Cols == 0 {
+		blas.Zero(s.PF)
+		return
+	}
+	blas.Mul(s.keep.cfg.Backend, s.PF, false, true, G, s.V)
+	cells.Project(s.PF, s.PF)
+}
+
+// weigh computes dst = (w∘(G·Vᵀ))·V.
+func (s *Reweighted) weigh(dst, G blas.General, cells *linop.Cells) {
+	s.spread(G, cells)
+	cells.Project(s.PF, s.PF)
+	blas.Mul(s.keep.cfg.Backend, dst, false, false, s.PF, s.V)
+}
+
+// turn makes V and Λ.
+func (s *Reweighted) turn(L *linop.Spectral, cells *linop.Cells) error {
+	be := s.keep.cfg.Backend
+	l, n := cells.Dims()
+	r := L.Rank()
+	s.V, s.lambda = blas.Reshape(s.V, n, r), make([]float64, r)
+	if r == 0 {
+		return nil
+	}
+	mean := make([]float64, n)
+	cells.Each(func(_, j int, root float64) { mean[j] += root * root / float64(l) })
+	V, weighted, Q := blas.NewGeneral(n, r), blas.NewGeneral(n, r), blas.NewGeneral(r, r)
+	for j := range n {
+		scaledRow(blas.Row(V, j), L, j)
+	}
+	blas.ScaleRows(weighted, mean, V)
+	blas.Mul(be, Q, true, false, V, weighted)
+	blas.Symmetrize(Q)
+	if err := be.Syevd(Q, s.lambda); err != nil {
+		return err
+	}
+	blas.Mul(be, s.V, false, false, V, Q)
+	return nil
+}
+
+// prepare makes eigenvectors of K, as many as the condition of the system asks for.
+func (s *Reweighted) prepare(ctx context.Context, sys System, cells *linop.Cells) error {
+	k := &s.keep
+	l, n := cells.Dims()
+	near := System{K: sys.K, L: linop.Leading(blas.NewGeneral(0, len(s.lambda)), s.lambda, 0), Mu: sys.Mu}
+	k.each = 2 * float64(l) * float64(len(s.lambda)) * float64(l+2*n)
+	if k.dec != nil && k.dec.T.Rows == l && !(k.stale && s.last > 2*s.fresh) && (k.dec.whole() || !k.coarse(near)) {
+		return nil
+	}
+	k.exact, s.fresh = l <= k.below, 0
+	return k.renew(ctx, near)
+}
+
+// precondition computes Z from R.
+func (s *Reweighted) precondition(mu float64) {
+	be, dec := s.keep.cfg.Backend, s.keep.dec
+	blas.CopyScaled(s.Z, 1/mu, s.R)
+	if len(dec.Sigma) == 0 || s.R.Cols == 0 {
+		return
+	}
+	s.coordinates = blas.Reshape(s.coordinates, len(dec.Sigma), s.R.Cols)
+	blas.Mul(be, s.coordinates, true, false, dec.T, s.R)
+	for a, sigma := range dec.Sigma {
+		row := blas.Row(s.coordinates, a)
+		for b := range row {
+			t := max(sigma, 0) * max(s.lambda[b], 0)
+			row[b] *= -t / (mu * (mu + t))
+		}
+	}
+	blas.Gemm(be, false, false, 1, dec.T, s.coordinates, 1, s.Z)
+}
