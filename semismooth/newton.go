@@ -10,10 +10,10 @@
 //
 //	P(ΣK_j(PB)L_j) + μB = P∘(t − F⁰),   C = C⁰ + P∘B,   P = diag(√W).
 //
-// Steps are searched along, which makes them converge from everywhere. Where φ has kinks they may be short, and C is known
-// only once it is known which cells lie at one. The proximal point method rounds the kinks: φ becomes the largest of
-// v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over the box, whose curvature is 1/κ at most. Where its solution is found, its v
-// becomes v⁰, and κ falls, until its certificate for φ itself is small. The solution for κ and v⁰ has exact derivatives
+// Steps are searched along, which makes them converge from everywhere. Where φ has kinks they may be short, and C is
+// known only once it is known which cells lie at one. The proximal point method rounds the kinks: φ becomes the largest
+// of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over the box, whose curvature is 1/κ at most. Where its solution is found, its
+// v becomes v⁰, and κ falls, until its certificate for φ itself is small. The solution for κ and v⁰ has exact derivatives
 // of a least value that is as near: methods which descend on them need no solution for φ, and calls keep κ and v⁰.
 // Li, Sun and Toh, doi:10.1137/16M1097572, call the like SSNAL.
 package semismooth
@@ -69,8 +69,8 @@ const (
 	newtonStrict = 1e-10
 	tighter      = 0.1 // part of a tolerance that gave no descent
 
-	// κ begins at softFirst times the mean of |y − F| over the width of the box, where most cells are within the box, or
-	// at softWarm of it from a start other than 0. Where the certificate for the rounded loss is at most softPart of that
+	// κ begins at softFirst times the mean of |y − F| over the width of the box, where most cells are in the box, or at
+	// softWarm of it from a start other than 0. Where the certificate for the rounded loss is at most softPart of that
 	// of φ, it falls to at most softFall and at least softLeast of itself. It rises by 1/softLeast after softSteps steps
 	// without that, or a first one that ends before shortStep of its length.
 	softFirst = 3
@@ -167,8 +167,8 @@ func (n *Newton) round(tol float64, zero, resumed bool) {
 	n.kappa *= math.Max(1, math.Sqrt(tol/n.left))
 }
 
-// sharpen makes v of C the v⁰, lowers κ for a gap of the given share of the present one, and takes for F⁰ the predictions
-// at which cells with v in the box keep it.
+// sharpen makes v of C the v⁰, lowers κ for a gap of the given share of the present one, and takes for F⁰ the
+// predictions at which cells with v in the box keep it.
 func (n *Newton) sharpen(C blas.General, share float64) {
 	n.kappa *= math.Min(math.Max(0.9*math.Sqrt(share), softLeast), softFall)
 	if n.kappa < softLeast*softLeast*n.Cells.Stiffness() {

@@ -23,9 +23,9 @@ import (
 //
 // a system of l×r numbers that a product with K makes symmetric and positive definite. Flexible conjugate gradients
 // solve it. They are preconditioned by the inverse of A ↦ μ·A + K·A·Λ on leading eigenvectors of K, where
-// Λ = Vᵀ·diag(w̄)·V with the mean weight w̄ of each column, and V is turned so that Λ is diagonal. An iteration multiplies
-// K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops. The residual R of A leaves P·(K·R·Vᵀ)/μ of Y.
-// Where few cells have weight, Cholesky's factor of their system takes its place.
+// Λ = Vᵀ·diag(w̄)·V with the mean weight w̄ of each column, and V is turned so that Λ is diagonal. An iteration
+// multiplies K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops. The residual R of A leaves
+// P·(K·R·Vᵀ)/μ of Y. Where few cells have weight, Cholesky's factor of their system takes its place.
 //
 // It keeps the eigenvectors after Invalidate until iterations have doubled, and serves one goroutine. Scratch:
 // 9·l·r + 2·l·n floats.
@@ -93,8 +93,8 @@ func (s *Reweighted) Solve(
 // errManyCells says that iterations are to solve the system.
 var errManyCells = errors.New("sylvester: too many cells for a factor")
 
-// few reports whether Cholesky's factor of the observed cells is expected to be cheaper than iterations, which take more
-// than usual where cells are few.
+// few reports whether Cholesky's factor of the observed cells is expected to be cheaper than iterations, which take
+// more than usual where cells are few.
 func (s *Reweighted) few(cells *linop.Cells) bool {
 	l, n := cells.Dims()
 	N := float64(cells.Count())
