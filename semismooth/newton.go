@@ -13,8 +13,8 @@
 // Steps are searched along, which makes them converge from everywhere. Where φ has kinks they may be short, and C is
 // known only once it is known which cells lie at one. The proximal point method rounds the kinks: φ becomes the largest
 // of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over the box, whose curvature is 1/κ at most. Where its solution is found, its
-// v becomes v⁰, and κ falls, until its certificate for φ itself is small. The solution for κ and v⁰ has exact derivatives
-// of a least value that is as near: methods which descend on them need no solution for φ, and calls keep κ and v⁰.
+// v becomes v⁰, and κ falls, until its certificate for φ itself is small. The solution for κ and v⁰ has exact
+// derivatives of a least value that is as near: methods which descend on them need none for φ, and calls keep both.
 // Li, Sun and Toh, doi:10.1137/16M1097572, call the like SSNAL.
 package semismooth
 
@@ -69,10 +69,10 @@ const (
 	newtonStrict = 1e-10
 	tighter      = 0.1 // part of a tolerance that gave no descent
 
-	// κ begins at softFirst times the mean of |y − F| over the width of the box, where most cells are in the box, or at
-	// softWarm of it from a start other than 0. Where the certificate for the rounded loss is at most softPart of that
-	// of φ, it falls to at most softFall and at least softLeast of itself. It rises by 1/softLeast after softSteps steps
-	// without that, or a first one that ends before shortStep of its length.
+	// κ begins at softFirst times the mean of |y − F| over the width of the box, where most cells are in the box, or
+	// at softWarm of it from a start other than 0. Where the certificate for the rounded loss is at most softPart of
+	// that of φ, it falls to at most softFall and at least softLeast of itself. It rises by 1/softLeast after
+	// softSteps steps without that, or a first one that ends before shortStep of its length.
 	softFirst = 3
 	softWarm  = 0.25
 	softPart  = 0.05
