@@ -196,8 +196,11 @@ func machineFacts(m bench.Machine) (facts [][2]string) {
 	add("processor", "%s, %d processors, %s/%s", m.CPU, m.CPUs, m.OS, m.Arch)
 	add("instructions", "%s", strings.Join(m.Features, " "))
 	if m.L2 > 0 {
-		add("caches", "L1 %s, L2 %s, L3 %s", bench.Bytes(float64(m.L1Data)), bench.Bytes(float64(m.L2)),
-			bench.Bytes(float64(m.L3)))
+		third := "L3 not told"
+		if m.L3 > 0 {
+			third = "L3 " + bench.Bytes(float64(m.L3))
+		}
+		add("caches", "L1 %s, L2 %s, %s", bench.Bytes(float64(m.L1Data)), bench.Bytes(float64(m.L2)), third)
 	}
 	if m.Memory > 0 {
 		add("memory", "%s", bench.Bytes(float64(m.Memory)))
