@@ -3,6 +3,7 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,58 +66,58 @@ func (s *Reweighted) Solve(
 	if err := checkSystem(sys.L, sys.Mu, norm); err != nil {
 		return res, err
 	}
-	if norm == 0 {
+	if norm == 0 || sys.L.Rank() == 0 {
+		blas.Scal(1/sys.Mu, B.Data)
 		return res, opt.check()
 	}
+	opt = opt.limited(l)
 	cells.Project(s.PY, Y)
 	if err := s.turn(sys.L, cells); err != nil {
 		return res, err
 	}
-	err := errManyCells
-	if len(s.lambda) == 0 {
-		blas.Scal(1/sys.Mu, B.Data)
-		return res, opt.check()
-	}
 	if s.few(cells) {
-		err = s.direct(ctx, B, sys, cells, norm, opt.limited(l), &res)
+		if done, err := s.direct(ctx, B, sys, cells, norm, opt, &res); done || err != nil {
+			return res, err
+		}
 	}
-	if errors.Is(err, errManyCells) {
-		err = s.iterate(ctx, sys, cells, norm, opt.limited(l), &res)
-		s.spread(s.KA, cells)
-		cells.Keep(B, Y)
-		blas.AddScaled(B, -1, s.PF)
-		blas.Scal(1/sys.Mu, B.Data)
+	err := s.iterate(ctx, sys, cells, norm, opt, &res)
+	if err != nil && !errors.Is(err, ErrNotConverged) {
+		return res, err
 	}
+	s.spread(s.KA, cells)
+	cells.Keep(B, Y)
+	blas.AddScaled(B, -1, s.PF)
+	blas.Scal(1/sys.Mu, B.Data)
 	return res, err
 }
 
-// errManyCells says that iterations are to solve the system.
-var errManyCells = errors.New("sylvester: too many cells for a factor")
+// productWork is the cost of one application of the system to an l×r matrix.
+func (s *Reweighted) productWork(cells *linop.Cells) float64 {
+	l, n := cells.Dims()
+	return 2 * float64(l) * float64(len(s.lambda)) * float64(l+2*n)
+}
 
 // few reports whether Cholesky's factor of the observed cells is expected to be cheaper than iterations, which take
 // more than usual where cells are few.
 func (s *Reweighted) few(cells *linop.Cells) bool {
-	l, n := cells.Dims()
+	l, _ := cells.Dims()
 	N := float64(cells.Count())
-	each := 2 * float64(l) * float64(len(s.lambda)) * float64(l+2*n)
-	return N*N*N/3 < 4*usualSolves*each && memory.Check("", 8*(N*N+float64(l)*float64(l)), "") == nil
+	return N*N*N/3 < 4*usualSolves*s.productWork(cells) &&
+		memory.Check("", 8*(N*N+float64(l)*float64(l)), "") == nil
 }
 
-// direct solves for the right side in B by Cholesky's factor. The error is errManyCells where rounding leaves none that
-// solves the system. norm is that of Y.
+// direct solves for the right side in B by Cholesky's factor, and reports false where rounding leaves none that solves
+// the system. norm is that of Y.
 func (s *Reweighted) direct(
 	ctx context.Context, B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
-) error {
+) (done bool, err error) {
 	be, l, r := s.keep.cfg.Backend, B.Rows, len(s.lambda)
 	rest := blas.Clone(B)
 	if err := s.chol.set(ctx, blas.Until(ctx, be), sys, cells); err != nil {
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, ErrNotSPD):
-			return errManyCells
+		if ctx.Err() == nil && errors.Is(err, ErrNotSPD) {
+			return false, nil
 		}
-		return err
+		return false, cmp.Or(ctx.Err(), err)
 	}
 	s.chol.Apply(blas.Vector(B.Data), blas.Vector(rest.Data))
 	s.A, s.KA = blas.Reshape(s.A, l, r), blas.Reshape(s.KA, l, r)
@@ -127,10 +128,7 @@ func (s *Reweighted) direct(
 	blas.AddScaled(rest, -1, s.PF)
 	blas.AddScaled(rest, -sys.Mu, B)
 	res.Iter, res.Columns, res.Residual = res.Iter+1, res.Columns+r, blas.Frob(rest)/norm
-	if !(res.Residual <= opt.Tol) {
-		return errManyCells
-	}
-	return nil
+	return res.Residual <= opt.Tol, nil
 }
 
 // iterate solves the system for A. norm is that of Y.
@@ -221,10 +219,6 @@ func (s *Reweighted) direction(energy, previous float64, first bool) {
 
 // spread computes PF = P∘(G·Vᵀ).
 func (s *Reweighted) spread(G blas.General, cells *linop.Cells) {
-	if G.Cols == 0 {
-		blas.Zero(s.PF)
-		return
-	}
 	blas.Mul(s.keep.cfg.Backend, s.PF, false, true, G, s.V)
 	cells.Project(s.PF, s.PF)
 }
@@ -242,9 +236,6 @@ func (s *Reweighted) turn(L *linop.Spectral, cells *linop.Cells) error {
 	l, n := cells.Dims()
 	r := L.Rank()
 	s.V, s.lambda = blas.Reshape(s.V, n, r), make([]float64, r)
-	if r == 0 {
-		return nil
-	}
 	mean := make([]float64, n)
 	cells.Each(func(_, j int, root float64) { mean[j] += root * root / float64(l) })
 	V, weighted, Q := blas.NewGeneral(n, r), blas.NewGeneral(n, r), blas.NewGeneral(r, r)
@@ -264,9 +255,9 @@ func (s *Reweighted) turn(L *linop.Spectral, cells *linop.Cells) error {
 // prepare makes eigenvectors of K, as many as the condition of the system asks for.
 func (s *Reweighted) prepare(ctx context.Context, sys System, cells *linop.Cells) error {
 	k := &s.keep
-	l, n := cells.Dims()
+	l, _ := cells.Dims()
 	near := System{K: sys.K, L: linop.Leading(blas.NewGeneral(0, len(s.lambda)), s.lambda, 0), Mu: sys.Mu}
-	k.each = 2 * float64(l) * float64(len(s.lambda)) * float64(l+2*n)
+	k.each = s.productWork(cells)
 	if k.dec != nil && k.dec.T.Rows == l && !(k.stale && s.last > 2*s.fresh) && (k.dec.whole() || !k.coarse(near)) {
 		return nil
 	}
@@ -278,7 +269,7 @@ func (s *Reweighted) prepare(ctx context.Context, sys System, cells *linop.Cells
 func (s *Reweighted) precondition(mu float64) {
 	be, dec := s.keep.cfg.Backend, s.keep.dec
 	blas.CopyScaled(s.Z, 1/mu, s.R)
-	if len(dec.Sigma) == 0 || s.R.Cols == 0 {
+	if len(dec.Sigma) == 0 {
 		return
 	}
 	s.coordinates = blas.Reshape(s.coordinates, len(dec.Sigma), s.R.Cols)

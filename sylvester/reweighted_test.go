@@ -1,0 +1,126 @@
+package sylvester_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// Cholesky's factor takes K in dense form once for cells of many weights, and anew once K has changed.
+func TestReweightedKeepsK(t *testing.T) {
+	const l, n = 50, 3
+	rng, be := rand.New(rand.NewPCG(4, 9)), blas.Active()
+	normal := func(r, c int) blas.General {
+		a := blas.NewGeneral(r, c)
+		for i := range a.Data {
+			a.Data[i] = rng.NormFloat64()
+		}
+		return a
+	}
+	weights := func() *linop.Cells {
+		return linop.WeightedCells(l, n, func(i, j int) float64 { return float64((i+j)%2) * rng.Float64() })
+	}
+	s := sylvester.NewReweighted(sylvester.Config{})
+	Y, V := normal(l, n), normal(n, n)
+	blas.Mul(be, V, false, true, blas.Clone(V), V)
+	L, err := linop.NewSpectral(be, V, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, changed := range []bool{true, true} {
+		Z, K := normal(l, l), blas.NewGeneral(l, l)
+		blas.Mul(be, K, false, true, Z, Z)
+		op := &tally{Operator: linop.NewDense(K, be)}
+		for range 2 {
+			op.columns = 0
+			sys := sylvester.System{K: op, L: L, Mu: 1e-2}
+			res, err := s.Solve(t.Context(), blas.NewGeneral(l, n), sys, weights(), Y, sylvester.Options{Tol: 1e-10})
+			if err != nil || res.Iter > 3 {
+				t.Errorf("%d products with K, error %v", res.Iter, err)
+			}
+			if formed := op.columns >= l; formed != changed {
+				t.Errorf("%d columns multiplied; K has changed: %v", op.columns, changed)
+			}
+			changed = false
+		}
+		s.Invalidate()
+	}
+}
+
+// Weights that change from call to call are solved for by iterations and by a factor alike, for K and L of full and of
+// lower rank, and after K has changed.
+func TestReweightedAgainstDense(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	const l, n, tol = 40, 5, 1e-9
+	for _, sc := range []struct {
+		name string
+		rank int
+		k    float64
+	}{{"full rank", n, 1}, {"L of rank 2", 2, 1}, {"L = 0", 0, 1}, {"hard", n, 100}} {
+		s := sylvester.NewReweighted(sylvester.Config{})
+		for round := range 2 {
+			K, Y := spectrum(rng, decay(l, 10*sc.k, 0.75)), gaussian(rng, l, n)
+			L := outputKernel(rng, n, decay(sc.rank, 3, 0.5))
+			terms := []pair{{K, denseOf(L)}}
+			for kind, cells := range holes(rng, l, n) {
+				want, B := solveDense(t, terms, 0.05, cells, Y), gaussian(rng, l, n)
+				opt := sylvester.Options{Tol: tol, MaxIter: 4000}
+				res, err := s.Solve(t.Context(), B, system(K, L, 0.05), cells, Y, opt)
+				if err != nil {
+					t.Fatalf("%s, round %d, %s: %v", sc.name, round, kind, err)
+				}
+				r := maskedResidual(terms, 0.05, cells, B, Y)
+				d := distance(B, want)
+				if !(d <= 100*tol*sc.k) || !(r <= 1.01*tol) || !(res.Residual <= tol) {
+					t.Errorf("%s, round %d, %s: distance %g, residual %g, claimed %g", sc.name, round, kind, d, r,
+						res.Residual)
+				}
+			}
+			s.Invalidate()
+		}
+	}
+}
+
+// A kernel that is not positive semidefinite or not finite, and a context that ends, are told.
+func TestReweightedErrors(t *testing.T) {
+	sys, cells, Y := gaussianHoles(450, 12, 1e-3, 0.3)
+	s, B := sylvester.NewReweighted(sylvester.Config{}), blas.Like(Y)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: 1e-6}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled call: %v", err)
+	}
+	if _, err := s.Solve(t.Context(), B, sys, cells, Y, sylvester.Options{Tol: 1e-6}); err != nil {
+		t.Error(err)
+	}
+	small, some, T := gaussianHoles(420, 6, 1e-3, 0.3)
+	_, err := s.Solve(ctx, blas.Like(T), small, some, T, sylvester.Options{Tol: 1e-6})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled call after one of another shape: %v", err)
+	}
+	K := blas.NewGeneral(450, 450)
+	writeDense(t, K, sys.K)
+	for _, c := range []struct {
+		scale float64
+		want  error
+	}{{-1, sylvester.ErrNotSPD}, {math.NaN(), sylvester.ErrNotFinite}} {
+		bad := blas.Clone(K)
+		blas.Scal(c.scale, bad.Data)
+		s := sylvester.NewReweighted(sylvester.Config{})
+		sys := sylvester.System{K: linop.NewDense(bad, nil), L: sys.L, Mu: sys.Mu}
+		if _, err := s.Solve(t.Context(), B, sys, cells, Y, sylvester.Options{Tol: 1e-6}); !errors.Is(err, c.want) {
+			t.Errorf("K times %g: %v", c.scale, err)
+		}
+	}
+	if _, err := s.Solve(t.Context(), B, sys, cells, Y, sylvester.Options{
+		Tol: 1e-12, MaxIter: 2,
+	}); !errors.Is(err, sylvester.ErrNotConverged) {
+		t.Errorf("two iterations: %v", err)
+	}
+}
