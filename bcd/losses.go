@@ -104,12 +104,13 @@ func (s *samples) measureConvex(m *measures, mu float64, C, F blas.General) {
 }
 
 // openness is √((P − D)/P₀) for the two sides of the certificate at fixed kernels and P₀ the loss of the function 0:
-// what a relative residual is for the squared loss. It is (P − D)/P for quantiles, whose coefficients are those of a
+// what a relative residual is for the squared loss. It is (P − D)/P₀ for quantiles, whose coefficients are those of a
 // rounded loss: they leave that gap, and derivatives of an objective which is as near.
 func (s *samples) openness(m *measures, mu float64) float64 {
-	gap := math.Max(m.fit+2*mu*m.form-mu*m.conjugate(mu, 1), 0)
+	gap := m.fit + 2*mu*m.form - mu*m.conjugate(mu, 1)
+	share := math.Max(gap, 0) / math.Max(s.yy, math.SmallestNonzeroFloat64)
 	if s.loss.Kind == loss.Quantile {
-		return gap / math.Max(s.yy, math.SmallestNonzeroFloat64)
+		return share
 	}
-	return math.Sqrt(gap / math.Max(s.yy, math.SmallestNonzeroFloat64))
+	return math.Sqrt(share)
 }

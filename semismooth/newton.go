@@ -111,7 +111,7 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		goal = math.Max(tol, openTarget) * n.Cells.Zero
 	}
 	best, whole := n.gaps(C, F)
-	defer func() { n.left = math.Max(whole*tol/goal, openTarget) }()
+	defer func() { n.left = math.Max(whole*tol/math.Max(goal, math.SmallestNonzeroFloat64), openTarget) }()
 	again := func() {
 		n.Map.ApplyMatrix(n.F1, C)
 		best, whole = n.gaps(C, n.F1)
