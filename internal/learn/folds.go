@@ -39,8 +39,9 @@ type Folding struct {
 	Seed        uint64
 }
 
-// DealCells splits the observed cells of the targets of l samples. The cells of each target are
-// shuffled by the seed and dealt to the folds apart from those of the others.
+// DealCells splits the observed cells of the targets of l samples. What a fold hides looks like what is missing: a row
+// of the fold lacks the cells that another row lacks, drawn by the seed from those that lack any. Where no cells are
+// missing, or too few rows can lack others, the cells of each target are shuffled and dealt apart from those of others.
 func (p Folding) DealCells(cells *linop.Cells) ([]Split, error) {
 	l, n := cells.Dims()
 	k, count := p.Folds, cells.Count()
@@ -61,20 +62,14 @@ func (p Folding) DealCells(cells *linop.Cells) ([]Split, error) {
 	var splits []Split
 	for r := range max(p.Repeats, 1) {
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(r)))
-		part := make([]Split, k)
-		next := 0 // fold of the next cell
-		for j := range n {
-			for _, i := range rng.Perm(l) {
-				if cells.Has(i, j) {
-					part[next%k].Hidden = append(part[next%k].Hidden, i*n+j)
-					next++
-				}
-			}
+		hidden := asMissing(cells, k, rng)
+		if hidden == nil {
+			hidden = eachAlone(cells, k, rng)
 		}
-		for _, s := range part {
-			slices.Sort(s.Hidden)
-			s.Train = all
-			for _, c := range s.Hidden {
+		for _, part := range hidden {
+			slices.Sort(part)
+			s := Split{Train: all, Hidden: part}
+			for _, c := range part {
 				if t := len(s.Test); t == 0 || s.Test[t-1] != c/n {
 					s.Test = append(s.Test, c/n)
 				}
@@ -83,6 +78,52 @@ func (p Folding) DealCells(cells *linop.Cells) ([]Split, error) {
 		}
 	}
 	return splits, nil
+}
+
+// asMissing lists the cells that each of k folds hides: of a row, those that another row lacks. It is nil where fewer
+// than k rows have cells to hide.
+func asMissing(cells *linop.Cells, k int, rng *rand.Rand) [][]int {
+	l, n := cells.Dims()
+	var lacking []int
+	for i := range l {
+		if slices.Contains(cells.Row(i), 0) {
+			lacking = append(lacking, i)
+		}
+	}
+	if lacking == nil {
+		return nil
+	}
+	parts, next := make([][]int, k), 0
+	for _, i := range rng.Perm(l) {
+		other, some := lacking[rng.IntN(len(lacking))], false
+		for j := range n {
+			if cells.Has(i, j) && !cells.Has(other, j) {
+				parts[next%k], some = append(parts[next%k], i*n+j), true
+			}
+		}
+		if some {
+			next++
+		}
+	}
+	if next < k {
+		return nil
+	}
+	return parts
+}
+
+// eachAlone lists the cells that each of k folds hides: of each target about as many.
+func eachAlone(cells *linop.Cells, k int, rng *rand.Rand) [][]int {
+	l, n := cells.Dims()
+	parts, next := make([][]int, k), 0
+	for j := range n {
+		for _, i := range rng.Perm(l) {
+			if cells.Has(i, j) {
+				parts[next%k] = append(parts[next%k], i*n+j)
+				next++
+			}
+		}
+	}
+	return parts
 }
 
 // Pick are the values that belong to the samples; nil where there are none.
