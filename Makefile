@@ -25,7 +25,7 @@ run: ## learn handwritten digits: JSON and pictures in ./out
 	@mkdir -p $(OUT)
 	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run digits --backend $(BACKEND) --out $(OUT)/digits.json --plots $(OUT)
 
-test: ## run every test this machine can run (LONG=yes: in its long form, as CI does)
+test: ## run the tests on this machine (LONG=yes: every test it can run, as CI does)
 	@GO='$(GO)' LONG='$(LONG)' ./scripts/test
 
 fuzz: ## feed random input to every reader and kernel (TIME=1m for each, TARGETS=regexp)

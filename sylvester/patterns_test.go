@@ -48,7 +48,7 @@ func missingPatterns(rng *rand.Rand, l, n int) (list []missingPattern) {
 // Whatever cells are missing, the solution comes in time, its residual is within the tolerance, and it is that of a
 // dense factor, where one fits; also where K is next to a multiple of the identity but for what is smooth.
 func TestMaskedPatterns(t *testing.T) {
-	shapes, lambdas := [][2]int{{50, 40}, {200, 20}}, []float64{1e-6, 1e-1}
+	shapes, lambdas := [][2]int{{50, 40}}, []float64{1e-6, 1e-1}
 	if !testing.Short() {
 		shapes = [][2]int{{1, 400}, {4, 1000}, {12, 333}, {50, 80}, {200, 20}, {200, 500}}
 		lambdas = []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
