@@ -11,6 +11,8 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/sylvester"
@@ -52,38 +54,67 @@ func (m *Method) quantiles(
 	at := Lead(losses)
 	all, outs := make([]blas.General, len(losses)), make([]*columns.Outputs, len(losses))
 	all[at], outs[at] = res.C, r.Outputs()
+	fits, failed := make([]*bcd.Result, len(losses)), make([]error, len(losses))
+	side := func(step int) {
+		so := so
+		so.Reweighted = sylvester.NewReweighted(sylvester.Config{Backend: so.Backend, Seed: so.Seed})
+		for k := at + step; k >= 0 && k < len(losses); k += step {
+			u, err := r.ByLoss(losses[k])
+			if err != nil {
+				failed[k] = err
+				return
+			}
+			q := *p
+			q.Space, q.Eta, q.L, q.Model = u.Space(), res.Eta, res.L, bcd.Neither
+			so.Start, so.Trace = &bcd.State{Eta: res.Eta, L: res.L, X: foretold(all, losses, at, k, step)}, nil
+			if fits[k], failed[k] = bcd.Solve(ctx, &q, so); fits[k] == nil || ctx.Err() != nil {
+				return
+			}
+			all[k], outs[k] = fits[k].C, u.Outputs()
+		}
+	}
+	steps := []int{-1, 1}
+	K, _ := r.Kernels()
+	_, stored := K.(*linop.GramSum)
+	l, n := float64(res.C.Rows), float64(res.C.Cols)
+	if stored && memory.Check("", 8*l*(l+levelScratch*n), "") == nil {
+		par.For(len(steps), func(i int) { side(steps[i]) })
+	} else {
+		side(steps[0])
+		side(steps[1])
+	}
 	var open error // of fits that ended early
-	so.Reweighted = sylvester.NewReweighted(sylvester.Config{Backend: so.Backend, Seed: so.Seed})
-	one := func(k, from int) error {
-		u, err := r.ByLoss(losses[k])
-		if err != nil {
-			return err
-		}
-		q := *p
-		q.Space, q.Eta, q.L, q.Model, q.Norm = u.Space(), res.Eta, res.L, bcd.Neither, p.Norm
-		so.Start, so.Trace = &bcd.State{Eta: res.Eta, L: res.L, X: all[from]}, nil
-		one, err := bcd.Solve(ctx, &q, so)
-		if one == nil || ctx.Err() != nil {
-			return fault.From(cmp.Or(err, ctx.Err()))
-		}
-		all[k], outs[k] = one.C, u.Outputs()
-		res.SylvesterSolves += one.SylvesterSolves
-		res.KernelMultiplies += one.KernelMultiplies
-		open = cmp.Or(open, err)
-		return nil
-	}
-	for k := at - 1; k >= 0; k-- {
-		if err := one(k, k+1); err != nil {
-			return nil, err
-		}
-	}
-	for k := at + 1; k < len(losses); k++ {
-		if err := one(k, k-1); err != nil {
-			return nil, err
+	for k, one := range fits {
+		switch {
+		case k == at:
+		case one == nil || ctx.Err() != nil:
+			return nil, fault.From(cmp.Or(cmp.Or(failed...), ctx.Err()))
+		default:
+			res.SylvesterSolves += one.SylvesterSolves
+			res.KernelMultiplies += one.KernelMultiplies
+			open = cmp.Or(open, failed[k])
 		}
 	}
 	res.C, res.L = interleave(all), beside(res.L, len(losses))
 	return columns.Join(outs), fault.From(open)
+}
+
+// levelScratch is the number of l×n matrices that a C step by a quantile works with: those of semismooth.Newton and
+// sylvester.Reweighted.
+const levelScratch = 24
+
+// foretold is where the coefficients of level k lie on the line through those of the two levels before it, counted by
+// step from that at at, or those of the one before: coefficients are piecewise linear in the level.
+func foretold(all []blas.General, losses []loss.Loss, at, k, step int) blas.General {
+	last, before := k-step, k-2*step
+	X := blas.Clone(all[last])
+	if last != at {
+		level := func(i int) float64 { return losses[i].Parameter }
+		share := (level(k) - level(last)) / (level(last) - level(before))
+		blas.Scal(1+share, X.Data)
+		blas.AddScaled(X, -share, all[before])
+	}
+	return X
 }
 
 // interleave puts the columns of equal number of all matrices next to each other.

@@ -37,6 +37,9 @@ func TestPeerParse(t *testing.T) {
 // TestPeersSolveTheSameSystem checks that data reach the other programs in the
 // right order: their answers satisfy our equation.
 func TestPeersSolveTheSameSystem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the long form runs the other programs")
+	}
 	env := benchtest.Quick()
 	env.Count = 1
 	env.Log = t.Logf
@@ -111,6 +114,9 @@ func TestUCI(t *testing.T) {
 
 // The quick run of curves fills tails better than the last value does, and both programs tell how well they know them.
 func TestCurves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the long form runs the other programs")
+	}
 	env := benchtest.Quick()
 	env.Count, env.Part, env.Log = 1, "made-0.5", t.Logf
 	results, err := runCurves(context.Background(), env)
