@@ -227,7 +227,7 @@ func TestManyTargets(t *testing.T) {
 }
 
 // TestTails chooses for rows whose tails are missing. Half of the variance is a number of each row that its inputs do
-// not tell, so that only an output kernel fills in cells with a small error.
+// not tell, so that only an output kernel fills in tails with a small error: without one it is above .6.
 func TestTails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -253,7 +253,7 @@ func TestTails(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := r.Chosen()
-	if !p.Learn.OutputKernel() || !(p.Mean < .1) || len(p.Folds) != 1 || len(r.Means) > 0 {
+	if !p.Learn.OutputKernel() || !(p.Mean < .2) || len(p.Folds) != 1 || len(r.Means) > 0 {
 		t.Errorf("%+v, targets %v by their mean", p, r.Means)
 	}
 }

@@ -67,24 +67,21 @@ func (s *race) informative(folds []int) []int {
 // withMeans is the metric, on each of some informative folds, of a setting that predicts the targets for which it
 // is better than the mean of the training targets, which predicts the others. It is nil where a fold has
 // no errors. predicted says which targets the setting predicts: those for which it is better by doubt
-// standard errors, or by closeCall of them where the mean over all targets is better by doubt, and those of which no
-// fold hides a cell.
+// standard errors, or by closeCall of them where the mean over all targets is better by doubt. Folds that hide cells
+// have few of each target: it predicts all targets where that mean is.
 func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predicted []bool) {
 	predicted = make([]bool, len(s.constant[folds[0]]))
 	if slices.ContainsFunc(folds, func(f int) bool { return each[f] == nil }) {
 		return nil, predicted
 	}
-	enough := doubt
-	if s.margin(folds, doubt, func(f int) (a, b float64) {
+	enough, together := doubt, s.margin(folds, doubt, func(f int) (a, b float64) {
 		return learn.Mean(s.constant[f]), learn.Mean(each[f])
-	}) > 0 {
-		if enough = closeCall; s.fills() {
-			enough = 0 // there are few cells of each
-		}
+	}) > 0
+	if together {
+		enough = closeCall
 	}
 	for k := range predicted {
-		tested := slices.ContainsFunc(folds, func(f int) bool { return !math.IsNaN(s.constant[f][k]) })
-		predicted[k] = !tested || s.margin(folds, enough, func(f int) (a, b float64) {
+		predicted[k] = s.fills() && together || s.margin(folds, enough, func(f int) (a, b float64) {
 			return s.constant[f][k], each[f][k]
 		}) > 0
 	}
