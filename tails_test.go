@@ -47,7 +47,7 @@ func TestTailsFilled(t *testing.T) {
 			}
 		}
 		if c := m.Chosen(); !(e < .1*all) || len(c.Means) > 0 {
-			t.Errorf("relative error %.4f of tails, %.4f of those held out, targets %v by their mean", e/all, c.Error, c.Means)
+			t.Errorf("relative error %.4f of tails, %.4f of those held out, by their mean %v", e/all, c.Error, c.Means)
 		}
 	}
 }
