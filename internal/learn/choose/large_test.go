@@ -226,28 +226,13 @@ func TestManyTargets(t *testing.T) {
 	}
 }
 
-// TestTails chooses for rows whose tails are missing. Half of the variance is a number of each row that its inputs do
-// not tell, so that only an output kernel fills in tails with a small error: without one it is above .6.
+// TestTails chooses for rows whose tails are missing. Only an output kernel fills them in with a small error: without
+// one it is above .6.
 func TestTails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	const l, n = 80, 2 * holedTargets
-	rng := rand.New(rand.NewPCG(5, 6))
-	X, Y := mat.NewDense(l, 2, nil), mat.NewDense(l, n, nil)
-	for i := range l {
-		a, b, own, end := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64(), n
-		X.SetRow(i, []float64{a, b})
-		if i%2 == 0 {
-			end = 1 + rng.IntN(n-1)
-		}
-		for j := range n {
-			Y.Set(i, j, a+math.Sin(b)*float64(j)/n+1.2*own+.05*rng.NormFloat64())
-			if j >= end {
-				Y.Set(i, j, math.NaN())
-			}
-		}
-	}
+	X, _, Y := learntest.Tails(80, 2*holedTargets, 6)
 	r, err := Run(t.Context(), rowsIn(t, X, Y, -1), Job{Options: Options{Folds: 3}})
 	if err != nil {
 		t.Fatal(err)

@@ -40,3 +40,26 @@ func Hidden(l int, seed uint64) (X, Y *mat.Dense) {
 	}
 	return X, Y
 }
+
+// Tails is n outputs of two inputs, half of whose variance is a number of each row that its inputs do not tell, and Y
+// with NaN in the tails of every other row.
+func Tails(l, n int, seed uint64) (X, full, Y *mat.Dense) {
+	rng := rand.New(rand.NewPCG(5, seed))
+	X, full, Y = mat.NewDense(l, 2, nil), mat.NewDense(l, n, nil), mat.NewDense(l, n, nil)
+	for i := range l {
+		a, b, own, end := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64(), n
+		X.SetRow(i, []float64{a, b})
+		if i%2 == 0 {
+			end = 1 + rng.IntN(n-1)
+		}
+		for j := range n {
+			v := a + math.Sin(b)*float64(j)/float64(n) + 1.2*own + .05*rng.NormFloat64()
+			full.Set(i, j, v)
+			if j >= end {
+				v = math.NaN()
+			}
+			Y.Set(i, j, v)
+		}
+	}
+	return X, full, Y
+}
