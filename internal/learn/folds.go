@@ -41,7 +41,7 @@ type Folding struct {
 
 // DealCells splits the observed cells of the targets of l samples. What a fold hides looks like what is missing: a row
 // of the fold lacks the cells that another row lacks, drawn by the seed from those that lack any. Where no cells are
-// missing, or too few rows can lack others, the cells of each target are shuffled and dealt apart from those of others.
+// missing, or fewer rows than folds have cells to hide, the cells of each target are shuffled and dealt on their own.
 func (p Folding) DealCells(cells *linop.Cells) ([]Split, error) {
 	l, n := cells.Dims()
 	k, count := p.Folds, cells.Count()

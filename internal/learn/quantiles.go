@@ -99,12 +99,13 @@ func (m *Method) quantiles(
 	return columns.Join(outs), fault.From(open)
 }
 
-// levelScratch is the number of l×n matrices that a C step by a quantile works with: those of semismooth.Newton and
-// sylvester.Reweighted.
+// levelScratch is the number of l×n matrices that a C step by a quantile works with: twelve of semismooth.Newton, at
+// most eleven of sylvester.Reweighted, and the start.
 const levelScratch = 24
 
-// foretold is where the coefficients of level k lie on the line through those of the two levels before it, counted by
-// step from that at at, or those of the one before: coefficients are piecewise linear in the level.
+// foretold is where level k starts. Levels are learned from the one of number at outwards, in steps of 1 or −1, and
+// their coefficients are piecewise linear in the level: it is on the line through those of the two levels learned
+// before, or at those of the first.
 func foretold(all []blas.General, losses []loss.Loss, at, k, step int) blas.General {
 	last, before := k-step, k-2*step
 	X := blas.Clone(all[last])
