@@ -60,6 +60,9 @@ func density(Y, F, sigma *mat.Dense) (sum float64) {
 // and those of one width only on average. Normal densities with the deviations learned are nearly those with the true
 // ones, and the function is nearer to the true one.
 func TestLearnNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the long form: thirty-two tables")
+	}
 	const tables, bins = 32, 5
 	var worst, off, excess [2]float64
 	var share [2][bins]float64

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -228,14 +227,10 @@ func (c *interruptible) judge(t *testing.T, dir string, cmd *exec.Cmd, what stri
 	return status
 }
 
-// Whatever happens to a process, files are whole or as they were, and the same line then gives its
-// answer. A checkpoint of
-// other input is refused by name, and the line gives its answer without it.
-func TestFaultsAtRandomMoments(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals and limits for other processes here")
-	}
-	lines, fresh := interruptibles(t)
+// faultsAtRandomMoments checks that, whatever happens to a process, files are whole or as they were, and the same line
+// then gives its answer. A checkpoint of other input is refused by name, and the line gives its answer without it.
+func faultsAtRandomMoments(t *testing.T, lines []*interruptible, fresh func() string) {
+	t.Helper()
 	old := mustRead(t, filepath.Join(filepath.Dir(fresh()), "old.iokl"))
 	if testing.Short() && *faults == 12 {
 		*faults = 2

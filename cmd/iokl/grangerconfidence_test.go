@@ -72,7 +72,7 @@ func sameConfidence(a, b results.Graph) bool {
 func TestGrangerGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	line := chainLine + "--stability 30 --null 20 --seed 5 --json "
+	line := chainLine + "--stability 10 --null 8 --seed 5 --json "
 	var want results.Graph
 	command(t, dir, line).object(t, &want)
 	self, err := os.Executable()
@@ -82,7 +82,7 @@ func TestGrangerGoesOn(t *testing.T) {
 	cmd := exec.Command(self)
 	cmd.Dir = dir
 	// So many rounds that it is still at work when the file appears.
-	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+strings.Replace(line, "--stability 30", "--stability 100000",
+	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+strings.Replace(line, "--stability 10", "--stability 100000",
 		1)+"--checkpoint c.json")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestGrangerGoesOn(t *testing.T) {
 	if err := json.Unmarshal([]byte(mustRead(t, file)), &kept); err != nil || kept.Stability.Rounds < 1 {
 		t.Fatalf("the checkpoint of a killed run: %v, %d rounds", err, kept.Stability.Rounds)
 	}
-	if kept.Stability.Rounds > 30 {
+	if kept.Stability.Rounds > 10 {
 		t.Skipf("the process ran %d rounds before it was killed", kept.Stability.Rounds)
 	}
 	r := command(t, dir, line+"--checkpoint c.json --verbose")
@@ -115,13 +115,13 @@ func TestGrangerGoesOn(t *testing.T) {
 	}
 	// All done: nothing is left to run.
 	r = command(t, dir, line+"--checkpoint c.json --verbose")
-	if !strings.Contains(r.stderr, "going on after 20 rounds") || strings.Contains(r.stderr, " of 20 rounds") {
+	if !strings.Contains(r.stderr, "going on after 8 rounds") || strings.Contains(r.stderr, " of 8 rounds") {
 		t.Errorf("it ran rounds again: %s", r.stderr)
 	}
 	for name, c := range map[string]string{
 		"another seed":  strings.Replace(line, "--seed 5", "--seed 6", 1),
 		"another lag":   line + "--lag 3",
-		"fewer rounds":  strings.Replace(line, "--stability 30", "--stability 3", 1),
+		"fewer rounds":  strings.Replace(line, "--stability 10", "--stability 3", 1),
 		"no resampling": chainLine,
 	} {
 		if r := command(t, dir, c+" --checkpoint c.json"); r.status != exitUsage ||

@@ -176,12 +176,19 @@ func (c *interruptible) again(t *testing.T, dir, what string) {
 	c.same(t, what, c.answer(t, dir, out))
 }
 
-// Signals at any moment end the commands soon, with what they promise.
-func TestSignalsAtRandomMoments(t *testing.T) {
+// Signals and accidents at any moment leave what the commands promise.
+func TestAtRandomMoments(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no SIGINT for other processes here")
+		t.Skip("no signals and limits for other processes here")
 	}
 	lines, fresh := interruptibles(t)
+	t.Run("signals", func(t *testing.T) { signalsAtRandomMoments(t, lines, fresh) })
+	t.Run("faults", func(t *testing.T) { faultsAtRandomMoments(t, lines, fresh) })
+}
+
+// signalsAtRandomMoments checks that signals end the commands soon.
+func signalsAtRandomMoments(t *testing.T, lines []*interruptible, fresh func() string) {
+	t.Helper()
 	if testing.Short() && *signals == 20 {
 		*signals = len(lines)
 	}

@@ -76,6 +76,9 @@ func TestPeersSolveTheSameSystem(t *testing.T) {
 
 // The quick run of uci scores airfoil as its own predictions do, and the density is that of a normal distribution.
 func TestUCI(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the long form chooses settings")
+	}
 	env := benchtest.Quick()
 	env.Count, env.Part, env.Log = 1, "airfoil", t.Logf
 	results, err := runUCI(context.Background(), env)
