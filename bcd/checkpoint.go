@@ -178,7 +178,9 @@ func (p *Problem) fingerprint() (text string, probes []float64) {
 		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(),
 		p.Model.fixL())
 	if s := s.inSamples(); s.convex() {
-		text += ", loss " + s.loss.String()
+		h.Reset()
+		_ = binary.Write(h, binary.LittleEndian, s.loss.W.Data)
+		text += fmt.Sprintf(", loss %v, weights %016x", s.loss.Loss, h.Sum64())
 	}
 	if p.Model == Sum {
 		text += ", one L for each kernel"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -112,6 +113,16 @@ func TestCheckpointRefused(t *testing.T) {
 		if _, err := DecodeState(bytes.NewReader(whole), &q); !errors.Is(err, ErrForeign) {
 			t.Errorf("other %s: %v", name, err)
 		}
+	}
+	weighted := func(first float64) *Problem {
+		W := blas.Like(Y)
+		fill(W.Data, 1)
+		W.Data[0] = first
+		return &Problem{Space: NewLoss(K, Y, W, loss.Loss{Kind: loss.Huber, Parameter: 1}, nil), Lambda: 0.01, Tau: 3}
+	}
+	whole = interrupted(t, weighted(1), Options{Tol: 1e-8}, 1)
+	if _, err := DecodeState(bytes.NewReader(whole), weighted(2)); !errors.Is(err, ErrForeign) {
+		t.Errorf("other weights: %v", err)
 	}
 }
 
