@@ -26,7 +26,8 @@ import (
 // solve it. They are preconditioned by the inverse of A ↦ μ·A + K·A·Λ on leading eigenvectors of K, where
 // Λ = Vᵀ·diag(w̄)·V with the mean weight w̄ of each column, and V is turned so that Λ is diagonal. An iteration
 // multiplies K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops. The residual R of A leaves
-// P·(K·R·Vᵀ)/μ of Y. Where few cells have weight, Cholesky's factor of their system takes its place.
+// P·(K·R·Vᵀ)/μ of Y. Cholesky's factor of the observed cells takes the place of iterations that are expected to take
+// longer, and of those that have.
 //
 // It keeps the eigenvectors after Invalidate until iterations have doubled, and serves one goroutine. Scratch:
 // 9·l·r + 2·l·n floats.
@@ -75,12 +76,22 @@ func (s *Reweighted) Solve(
 	if err := s.turn(sys.L, cells); err != nil {
 		return res, err
 	}
-	if s.few(cells) {
+	worth := s.factorIterations(cells)
+	// Few cells take more iterations than usual, and others as many as in the call before.
+	if worth < max(4*usualSolves, float64(s.last)) {
 		if done, err := s.direct(ctx, B, sys, cells, norm, opt, &res); done || err != nil {
 			return res, err
 		}
+		worth = math.Inf(1)
 	}
-	err := s.iterate(ctx, sys, cells, norm, opt, &res)
+	within := opt
+	within.MaxIter = int(min(float64(opt.MaxIter), worth))
+	err := s.iterate(ctx, sys, cells, norm, within, &res)
+	if errors.Is(err, ErrNotConverged) && within.MaxIter < opt.MaxIter {
+		if done, failed := s.direct(ctx, B, sys, cells, norm, opt, &res); done || failed != nil {
+			return res, failed
+		}
+	}
 	if err != nil && !errors.Is(err, ErrNotConverged) {
 		return res, err
 	}
@@ -97,13 +108,20 @@ func (s *Reweighted) productWork(cells *linop.Cells) float64 {
 	return 2 * float64(l) * float64(len(s.lambda)) * float64(l+2*n)
 }
 
-// few reports whether Cholesky's factor of the observed cells is expected to be cheaper than iterations, which take
-// more than usual where cells are few.
-func (s *Reweighted) few(cells *linop.Cells) bool {
+// factorIterations is how many iterations take as long as Cholesky's factor of the observed cells, +Inf where it takes
+// more memory than there is, or than eigenvectors of K.
+func (s *Reweighted) factorIterations(cells *linop.Cells) float64 {
 	l, _ := cells.Dims()
-	N := float64(cells.Count())
-	return N*N*N/3 < 4*usualSolves*s.productWork(cells) &&
-		memory.Check("", 8*(N*N+float64(l)*float64(l)), "") == nil
+	N, fl := float64(cells.Count()), float64(l)
+	if cells.Count() > mostPairs(l) || memory.Check("", 8*(N*N+fl*fl), "") != nil {
+		return math.Inf(1)
+	}
+	q := 0
+	if dec := s.keep.dec; dec != nil {
+		q = len(dec.Sigma)
+	}
+	c := costsOf(s.keep.cfg.Backend)
+	return N * N * (c.factor[0] + c.factor[1]*N) / c.sketched.total(1, float64(len(s.lambda)), fl, float64(q))
 }
 
 // direct solves for the right side in B by Cholesky's factor, and reports false where rounding leaves none that solves

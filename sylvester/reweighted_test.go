@@ -124,3 +124,19 @@ func TestReweightedErrors(t *testing.T) {
 		t.Errorf("two iterations: %v", err)
 	}
 }
+
+// Iterations end where they have taken as long as a factor, which the next call then takes at once.
+func TestReweightedFactorInTime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 42))
+	const l, n = 200, 4
+	K, Y := spectrum(rng, decay(l, 100, 0.97)), gaussian(rng, l, n)
+	sys := system(K, outputKernel(rng, n, decay(n, 3, 0.5)), 1e-4)
+	cells := linop.WeightedCells(l, n, func(int, int) float64 { return math.Exp(3 * rng.NormFloat64()) })
+	s := sylvester.NewReweighted(sylvester.Config{})
+	for round, most := range []int{300, 3} {
+		res, err := s.Solve(t.Context(), blas.NewGeneral(l, n), sys, cells, Y, sylvester.Options{Tol: 1e-6})
+		if err != nil || res.Iter > most {
+			t.Errorf("call %d: %d iterations, error %v", round, res.Iter, err)
+		}
+	}
+}
