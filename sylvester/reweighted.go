@@ -121,7 +121,7 @@ func (s *Reweighted) factorIterations(cells *linop.Cells) float64 {
 		q = len(dec.Sigma)
 	}
 	c := costsOf(s.keep.cfg.Backend)
-	return N * N * (c.factor[0] + c.factor[1]*N) / c.sketched.total(1, float64(len(s.lambda)), fl, float64(q))
+	return c.cholesky(cells.Count(), 1, 1) / c.sketched.total(1, float64(len(s.lambda)), fl, float64(q))
 }
 
 // direct solves for the right side in B by Cholesky's factor, and reports false where rounding leaves none that solves
