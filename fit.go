@@ -162,7 +162,7 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 		}
 		opt = r.bestOptions()
 	} else if m := d.Offers().InMemory; m != nil {
-		if err := m.FindDelta(ctx, opt.Kernels); err != nil {
+		if err := m.Winsorize(ctx, opt.Kernels); err != nil {
 			return nil, err
 		}
 	}

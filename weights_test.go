@@ -188,9 +188,10 @@ func smooth(l int, sigma float64, heavy bool, seed uint64) (X, Y, clean *mat.Den
 	return X, Y, clean
 }
 
-// Gross errors hardly move a fit by the loss of Huber, of which δ follows the noise: on new targets without such errors
-// it errs as much, within 5 %, as the fit to targets without them, whether settings are given or chosen.
-func TestHuberIsRobust(t *testing.T) {
+// Gross errors hardly move a fit by the loss of Huber, of which δ follows the noise, or of the median: on new targets
+// without such errors it errs as much, within 5 %, as the fit to targets without them, by squares or the same loss,
+// whether settings are given or chosen.
+func TestRobust(t *testing.T) {
 	const l = 300
 	for _, c := range []struct {
 		name  string
@@ -227,7 +228,28 @@ func TestHuberIsRobust(t *testing.T) {
 				t.Errorf("errors: %.4g without gross errors, with them %.4g by squares, %.4g by huber", without,
 					squared, huber)
 			}
+			const median = "quantile:0.5"
+			if without, with := off(false, median), off(true, median); !(with < 0.8*squared && with < 1.05*without) {
+				t.Errorf("errors by medians: %.4g without gross errors, %.4g with them", without, with)
+			}
 		})
+	}
+}
+
+// More than half of the targets are equal, and tell no scale of errors: none of the others is clipped where kernels are
+// chosen.
+func TestHuberOfZeros(t *testing.T) {
+	X, Y, _ := smooth(100, 0.1, false, 13)
+	for i := range 100 {
+		for j := range 2 {
+			Y.Set(i, j, max(0, Y.At(i, j)-0.7))
+		}
+	}
+	opt := iokl.Options{IntervalFolds: -1}
+	squared := far(predicted(t, mustFit(t, X, Y, opt), X), Y)
+	opt.Loss = "huber"
+	if huber := far(predicted(t, mustFit(t, X, Y, opt), X), Y); !(huber < 2*squared) {
+		t.Errorf("errors: %.4g by squares, %.4g by huber", squared, huber)
 	}
 }
 

@@ -74,9 +74,10 @@ type InMemory interface {
 	// Loss is the loss that they are learned by, and ByLoss the same data for another one.
 	Loss() loss.Loss
 	ByLoss(l loss.Loss) (Data, error)
-	// FindDelta finds the δ of the loss of Huber from residuals of fits with the kernels of the SPECs, where it was not
-	// given.
-	FindDelta(ctx context.Context, specs []string) error
+	// Winsorize prepares a loss that bounds the effect of gross errors for fits with the kernels of the SPECs, nil
+	// where any may be tried. It finds the δ of the loss of Huber where the caller gave none. What is learned by
+	// squares is then learned from targets without gross errors.
+	Winsorize(ctx context.Context, specs []string) error
 	// Weight is that of target j of sample i.
 	Weight(i, j int) float64
 	// Plain reports whether targets are learned by squares without weights.

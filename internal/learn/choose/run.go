@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/internal/learn"
-	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/loss"
 )
@@ -25,7 +24,7 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 		if r.kernelsOpen() {
 			return byLoss(ctx, d.Offers().Table, r.Job)
 		}
-		if err := d.Offers().InMemory.FindDelta(ctx, r.Setting.Kernels); err != nil {
+		if err := d.Offers().InMemory.Winsorize(ctx, r.Setting.Kernels); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +78,7 @@ const lossSamples = MostSamples / 2
 func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	job.Method.Say("kernels are compared by squared errors, since one decomposition of these serves all λ, and then λ "+
 		"by the loss %s", d.Loss())
-	if err := d.FindDelta(ctx, []string{defaults.GaussianKernel}); err != nil {
+	if err := d.Winsorize(ctx, nil); err != nil {
 		return nil, err
 	}
 	squares, err := d.ByLoss(loss.Loss{})
@@ -101,7 +100,7 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	}
 	p := best.Chosen()
 	d.Follow(squares)
-	if err := d.FindDelta(ctx, p.Kernels); err != nil {
+	if err := d.Winsorize(ctx, p.Kernels); err != nil {
 		return nil, err
 	}
 	second := job

@@ -58,6 +58,14 @@ func (r *Resolver) learner(s kernel.Spec) func(context.Context) ([]kernel.Group,
 	return nil
 }
 
+// LearnFromTargets reports whether some of the SPECs have columns or lengths that are learned from targets.
+func LearnFromTargets(specs []string) bool {
+	return slices.ContainsFunc(specs, func(text string) bool {
+		s, err := kernel.Parse(text)
+		return err == nil && s.Features != defaults.Ranks && (*Resolver)(nil).learner(s) != nil
+	})
+}
+
 // withTargets refuses to learn the group where there are no targets.
 func (r *Resolver) withTargets(group string) error {
 	if r.y.Rows != r.z.Rows {

@@ -9,12 +9,14 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/floats/scalar"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
@@ -55,6 +57,11 @@ func (s *leaveOut) residuals(ctx context.Context) (r *residuals, err error) {
 	l, n := s.Y.Rows, s.Y.Cols
 	r = &residuals{eta: eta, F: blas.NewGeneral(l, n), C: blas.NewGeneral(l, n), L: linop.ScaledIdentity(n, 1)}
 	r.deviation = columns.Deviations(s.Y, s.W)
+	for j, v := range r.deviation {
+		if v == 0 { // more than half of the targets are equal, and tell no scale of the others' errors
+			r.deviation[j] = math.Inf(1)
+		}
+	}
 	least := slices.Clone(r.deviation)
 	floats.Scale(1/float64(l), least) // about the smallest of l normal errors, where targets are rounded
 	Z, R, mus := blas.NewGeneral(l, n), blas.NewGeneral(l, n), defaults.Path(floats.Sum(dec.Sigma))
@@ -88,7 +95,7 @@ func (s *leaveOut) residuals(ctx context.Context) (r *residuals, err error) {
 		next, settled := columns.Deviations(R, s.W), true
 		for j, v := range next {
 			next[j] = max(v, least[j])
-			settled = settled && math.Abs(next[j]-r.deviation[j]) <= residualTol*r.deviation[j]
+			settled = settled && scalar.EqualWithinRel(next[j], r.deviation[j], residualTol)
 		}
 		r.deviation = next
 		if mus = []float64{0.1, math.Sqrt(0.1), 1, math.Sqrt(10), 10}; settled {
@@ -129,51 +136,67 @@ func (s *leaveOut) squareSums(R blas.General) []float64 {
 	return sum
 }
 
-// findDelta makes the δ of the loss of Huber, where the caller gave none, RobustDelta robust standard deviations of the
-// residuals of the targets, of which the median is taken. It returns the samples that they were measured on, with the
-// model of them; nil where the caller gave δ.
-func (o *observed) findDelta(
+// resistant reports whether the targets are learned by a loss on which gross errors have a bounded effect.
+func (o *observed) resistant() bool {
+	return o.Loss().Kind == loss.Huber || o.Loss().Kind == loss.Quantile
+}
+
+// robustResiduals measures residuals of the targets on some of the samples of all, by fits with the kernels of the
+// SPECs and the loss of Huber, and makes its δ, where the caller gave none, RobustDelta robust standard deviations of
+// them, of which the median is taken. It returns the residuals with the training set that they are of.
+func (o *observed) robustResiduals(
 	ctx context.Context, all learn.InMemory, specs []string,
-) (part learn.InMemory, t *training, r *residuals, err error) {
-	if !o.opt.Columns.FindDelta {
-		return nil, nil, nil, nil
-	}
+) (*training, *residuals, error) {
 	rows := rand.New(rand.NewPCG(o.opt.Seed, uint64(o.y.Rows))).Perm(o.y.Rows)
 	rows = rows[:min(len(rows), residualSamples)]
 	slices.Sort(rows)
 	some, err := all.Sample(rows)
+	if err == nil {
+		some, err = some.Offers().InMemory.ByLoss(loss.Loss{Kind: loss.Huber, Parameter: loss.RobustDelta})
+	}
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	set, err := some.Train(ctx, specs, learn.Nothing, learn.All)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	t = set.(*training)
-	if r, err = (&leaveOut{training: t}).residuals(ctx); err != nil || len(r.deviation) == 0 {
-		return nil, nil, nil, err
+	t := set.(*training)
+	r, err := (&leaveOut{training: t}).residuals(ctx)
+	if err != nil || len(r.deviation) == 0 {
+		return nil, nil, err
 	}
 	sorted := slices.Sorted(slices.Values(r.deviation))
-	if s := sorted[len(sorted)/2]; s > 0 {
+	if s := sorted[len(sorted)/2]; o.opt.Columns.FindDelta && !math.IsInf(s, 1) {
 		o.opt.Columns.Loss.Parameter = loss.RobustDelta * s
 	}
-	return some.Offers().InMemory, t, r, nil
+	return t, r, nil
 }
 
-// FindDelta is findDelta.
-func (g *Grams) FindDelta(ctx context.Context, specs []string) error {
-	_, _, _, err := g.findDelta(ctx, g, specs)
+// Winsorize finds the δ of the loss of Huber.
+func (g *Grams) Winsorize(ctx context.Context, specs []string) error {
+	if !g.opt.Columns.FindDelta {
+		return nil
+	}
+	_, _, err := g.robustResiduals(ctx, g, specs)
 	return err
 }
 
-// FindDelta is findDelta. Pseudo-observations then take the place of the targets in what is learned by squares.
-func (r *Rows) FindDelta(ctx context.Context, specs []string) error {
-	if first := []string{defaults.GaussianKernel}; r.pseudo.Data == nil && !slices.Equal(specs, first) {
-		if err := r.FindDelta(ctx, first); err != nil {
+// Winsorize finds the δ of the loss of Huber, and makes the pseudo-observations by kernels of medium length at first.
+func (r *Rows) Winsorize(ctx context.Context, specs []string) error {
+	if !r.resistant() || !r.opt.Columns.FindDelta && specs != nil && !dictionary.LearnFromTargets(specs) {
+		return nil
+	}
+	first := []string{defaults.GaussianKernel}
+	if specs == nil {
+		specs = first
+	}
+	if r.pseudo.Data == nil && !slices.Equal(specs, first) {
+		if err := r.Winsorize(ctx, nil); err != nil {
 			return err
 		}
 	}
-	_, t, res, err := r.findDelta(ctx, r, specs)
+	t, res, err := r.robustResiduals(ctx, r, specs)
 	if err != nil || res == nil {
 		return err
 	}

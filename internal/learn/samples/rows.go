@@ -21,7 +21,7 @@ import (
 type Rows struct {
 	observed
 	x      blas.General
-	pseudo blas.General // targets of what is learned by squares, see FindDelta; without Data the targets
+	pseudo blas.General // targets of what is learned by squares, see Winsorize; without Data the targets
 	all    *coded       // all samples, once they were asked for
 
 	parts []*coded // those of each fold to train on, once they were asked for
