@@ -23,6 +23,8 @@ var (
 	busy    atomic.Int64 // helpers running now, or about to
 	// Helpers that were started and have no processor yet.
 	starting atomic.Int64
+	// The last loop that found as many starting as can run, and waits for one of these.
+	waiting atomic.Pointer[loop]
 )
 
 // SetThreads sets how many goroutines may compute at once; n ≤ 0 means GOMAXPROCS, but at most
@@ -65,7 +67,7 @@ type loop struct {
 	n      int
 	next   atomic.Int64  // first iteration nobody has taken
 	left   atomic.Int64  // helpers still at work, plus asleep when the caller sleeps
-	coming atomic.Int64  // of these, the ones that were started and have not begun
+	coming atomic.Int64  // of these, the ones that are starting
 	ended  chan struct{} // wakes the caller
 	mu     sync.Mutex
 	failed any    // the first panic of an iteration
@@ -108,8 +110,9 @@ func For(n int, f func(i int)) {
 			starting.Add(1)
 			l.coming.Add(1)
 			go l.help()
-		default: // as many as can run wait for a processor already
-			l.dismiss(1)
+		default: // they were started for a loop before, which may have ended when they get a processor
+			l.coming.Add(1)
+			waiting.Store(l)
 		}
 	}
 	l.work()
@@ -142,11 +145,14 @@ func (l *loop) begin() bool {
 	}
 }
 
-// helper works on l, unless l ended before it got a processor, then on the loops that come while it stays awake.
+// helper works on l, or on a loop after l where l ended before it got a processor, then on the loops that come while it
+// stays awake.
 func (l *loop) helper() {
 	starting.Add(-1)
 	if !l.begin() {
-		l = await()
+		if l = waiting.Load(); l == nil || !l.begin() {
+			l = await()
+		}
 	}
 	for l != nil {
 		l.work()

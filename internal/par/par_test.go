@@ -97,7 +97,7 @@ func TestPanicReachesCaller(t *testing.T) {
 }
 
 // A loop whose helpers have no processor ends without them, and the next one
-// starts no more. Those who come late find no work.
+// starts no more.
 func TestNobodyWaitsForProcessor(t *testing.T) {
 	oneProcessor(t)
 	setThreads(t, 3)

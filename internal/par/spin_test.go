@@ -80,6 +80,31 @@ func TestHelperTakesNextLoop(t *testing.T) {
 	}
 }
 
+// A helper that gets a processor after its loop has ended works on the loop that runs then.
+func TestHelperTakesLaterLoop(t *testing.T) {
+	oneProcessor(t)
+	setThreads(t, 2)
+	for range 20 {
+		settle(t)
+		For(2, func(int) {})
+		var ran atomic.Int32
+		both := make(chan struct{})
+		For(2, func(int) {
+			if ran.Add(1) == 2 {
+				close(both)
+			}
+			select {
+			case <-both:
+			case <-time.After(5 * time.Second):
+				t.Error("nobody helps")
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
 // TestCallerSleeps gives a helper an iteration that lasts far longer than a caller stays awake.
 func TestCallerSleeps(t *testing.T) {
 	setThreads(t, 2)
