@@ -4,6 +4,8 @@ package native
 
 import (
 	gblas "gonum.org/v1/gonum/blas"
+
+	"github.com/iokl/iokl/internal/par"
 )
 
 // Dgemm computes c = alpha·op(a)·op(b) + beta·c.
@@ -210,8 +212,19 @@ func (e *engine[T]) tri(
 	}
 	t := newTriangle(ul, tA, d, order, a, lda)
 	if s == gblas.Left {
-		left(t, n, b, ldb)
+		e.apart(order, n, func(lo, hi int) { left(t, hi-lo, b[lo:], ldb) })
 	} else {
-		right(t, m, b, ldb)
+		e.apart(order, m, func(lo, hi int) { right(t, hi-lo, b[lo*ldb:], ldb) })
 	}
+}
+
+// apart calls f for ranges of the n columns, or rows, of b, in parallel where each is worth a goroutine. Each range
+// packs the triangle, of the given order, for itself.
+func (e *engine[T]) apart(order, n int, f func(lo, hi int)) {
+	parts := min(par.Threads(), order*order/2*n/jobFlops, n/e.mr)
+	if parts <= 1 {
+		f(0, n)
+		return
+	}
+	par.For(parts, func(i int) { f(n*i/parts, n*(i+1)/parts) })
 }

@@ -47,6 +47,7 @@ func spin(ready func() bool) bool {
 		if waited > awake || contended() {
 			return false
 		}
+		yield()
 		next = waited + checkEvery
 	}
 }
