@@ -58,11 +58,12 @@ func (r *Resolver) learner(s kernel.Spec) func(context.Context) ([]kernel.Group,
 	return nil
 }
 
-// LearnFromTargets reports whether some of the SPECs have columns or lengths that are learned from targets.
+// LearnFromTargets reports whether some of the SPECs have columns, directions or lengths that targets tell.
 func LearnFromTargets(specs []string) bool {
+	told := []string{lengths.Features, defaults.RelevantColumns, defaults.RelevantDirections}
 	return slices.ContainsFunc(specs, func(text string) bool {
 		s, err := kernel.Parse(text)
-		return err == nil && s.Features != defaults.Ranks && (*Resolver)(nil).learner(s) != nil
+		return err == nil && slices.Contains(told, s.Features)
 	})
 }
 
