@@ -4,8 +4,6 @@ package native
 
 import (
 	gblas "gonum.org/v1/gonum/blas"
-
-	"github.com/iokl/iokl/internal/par"
 )
 
 // triangle is op(A) for a triangular A of order n, ready to be split.
@@ -130,11 +128,9 @@ func (e *engine[T]) timesRight(t triangle[T], m int, b []T, ldb int) {
 
 // columns solves op(A)·x = b for pieces of the w columns of b, or computes op(A)·b.
 func (e *engine[T]) columns(t triangle[T], w int, b []T, ldb int, solve bool) {
-	if w <= triangleWidth { // no closure, hence no allocation
-		e.someColumns(t, w, b, ldb, solve)
-		return
+	for lo := 0; lo < w; lo += triangleWidth {
+		e.someColumns(t, min(triangleWidth, w-lo), b[lo:], ldb, solve)
 	}
-	par.Ranges(w, triangleWidth, func(lo, hi int) { e.someColumns(t, hi-lo, b[lo:], ldb, solve) })
 }
 
 func (e *engine[T]) someColumns(t triangle[T], w int, b []T, ldb int, solve bool) {
@@ -148,11 +144,9 @@ func (e *engine[T]) someColumns(t triangle[T], w int, b []T, ldb int, solve bool
 // transposed does to the rows of the m×n b, read as columns, what columns does for op(A)ᵀ.
 func (e *engine[T]) transposed(t triangle[T], m int, b []T, ldb int, solve bool) {
 	t.trans, t.low = !t.trans, !t.low
-	if m <= triangleWidth {
-		e.someRows(t, m, b, ldb, solve)
-		return
+	for lo := 0; lo < m; lo += triangleWidth {
+		e.someRows(t, min(triangleWidth, m-lo), b[lo*ldb:], ldb, solve)
 	}
-	par.Ranges(m, triangleWidth, func(lo, hi int) { e.someRows(t, hi-lo, b[lo*ldb:], ldb, solve) })
 }
 
 func (e *engine[T]) someRows(t triangle[T], m int, b []T, ldb int, solve bool) {

@@ -23,8 +23,9 @@ var (
 	busy    atomic.Int64 // helpers running now, or about to
 	// Helpers that were started and have no processor yet.
 	starting atomic.Int64
-	// The last loop that found as many starting as can run, and waits for one of these.
-	waiting atomic.Pointer[loop]
+	// The last loop that found as many starting as can run: the first of these that comes too late for its own loop
+	// takes this one.
+	wanting atomic.Pointer[loop]
 )
 
 // SetThreads sets how many goroutines may compute at once; n ≤ 0 means GOMAXPROCS, but at most
@@ -112,7 +113,7 @@ func For(n int, f func(i int)) {
 			go l.help()
 		default: // they were started for a loop before, which may have ended when they get a processor
 			l.coming.Add(1)
-			waiting.Store(l)
+			wanting.Store(l)
 		}
 	}
 	l.work()
@@ -150,7 +151,7 @@ func (l *loop) begin() bool {
 func (l *loop) helper() {
 	starting.Add(-1)
 	if !l.begin() {
-		if l = waiting.Load(); l == nil || !l.begin() {
+		if l = wanting.Load(); l == nil || !l.begin() {
 			l = await()
 		}
 	}
