@@ -45,31 +45,29 @@ func Look(t *testing.T, page, script string, frames ...Frame) map[string]string 
 	t.Helper()
 	page = html.EscapeString(strings.Replace(page, "<head>", "<head>"+watch, 1))
 	var b strings.Builder
-	b.WriteString("<!DOCTYPE html><body>\n")
+	// The script comes before the frames: one that loads before its listener is there would never be looked at.
+	fmt.Fprintf(&b, `<!DOCTYPE html><body><script>
+const out = [];
+let waiting = %d;
+const look = frame => {
+  const d = frame.contentDocument, view = frame.contentWindow;
+  const say = (key, value) => out.push(frame.id + "-" + key + "=" + value);
+%s
+  say("errors", document.body.dataset.failed || "none");
+  if (--waiting === 0) {
+    const pre = document.createElement("pre");
+    pre.textContent = out.join("\n");
+    document.body.append(pre);
+  }
+};
+</script>
+`, len(frames), script)
 	for _, f := range frames {
 		scheme := map[bool]string{false: "light", true: "dark"}[f.Dark]
 		fmt.Fprintf(&b, "<iframe id=%q style=\"width:%dpx;height:700px;border:0;color-scheme:%s\" "+
-			"srcdoc=\"%s\"></iframe>\n", f.Name, f.Width, scheme, page)
+			"onload=\"look(this)\" srcdoc=\"%s\"></iframe>\n", f.Name, f.Width, scheme, page)
 	}
-	b.WriteString(`<script>
-const out = [], frames = [...document.querySelectorAll("iframe")];
-let waiting = frames.length;
-for (const frame of frames) {
-  frame.addEventListener("load", () => {
-    const d = frame.contentDocument, view = frame.contentWindow;
-    const say = (key, value) => out.push(frame.id + "-" + key + "=" + value);
-`)
-	b.WriteString(script)
-	b.WriteString(`
-    say("errors", document.body.dataset.failed || "none");
-    if (--waiting === 0) {
-      const pre = document.createElement("pre");
-      pre.textContent = out.join("\n");
-      document.body.append(pre);
-    }
-  });
-}
-</script></body>`)
+	b.WriteString("</body>")
 	dom := browse(t, b.String())
 	said := regexp.MustCompile(`(?s)<pre>(.*)</pre>`).FindStringSubmatch(dom)
 	if said == nil {
