@@ -151,7 +151,7 @@ func (s *masked) Decompose(ctx context.Context, sys System) (*Decomposition, err
 
 func (s *masked) Invalidate() {
 	s.full.Invalidate()
-	s.by.keep.stale, s.chol.dense = true, blas.General{}
+	s.by.keep.stale, s.chol.K = true, blas.General{}
 }
 
 func (s *masked) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {

@@ -198,6 +198,17 @@ func (k *keeper) coarse(sys System) bool {
 	return sys.L.Rank() > 0 && (last < 0 || k.dec.Sigma[last]*sys.L.S[0] > k.gap(sys)*sys.Mu)
 }
 
+// leading are the pairs of dec that a sketch for the system would keep.
+func (k *keeper) leading(sys System) Decomposition {
+	d := *k.dec
+	if !d.whole() || sys.L.Rank() == 0 {
+		return d
+	}
+	out, _ := slices.BinarySearch(d.Sigma, k.gap(sys)*sys.Mu/sys.L.S[0]) // they ascend
+	out = max(out-1, 0)
+	return Decomposition{blas.View(d.T, 0, out, d.T.Rows, d.T.Cols-out), d.Sigma[out:]}
+}
+
 // preconditioned solves systems A·vec(C) = vec(Y) on the observed cells by flexible
 // conjugate gradients, preconditioned by [missingCells] with a separable system.
 type preconditioned struct {

@@ -32,12 +32,14 @@ import (
 // It keeps the eigenvectors after Invalidate until iterations have doubled, and serves one goroutine. Scratch:
 // 9·l·r + 2·l·n floats.
 type Reweighted struct {
-	keep   keeper
-	chol   ObservedFactor
-	V      blas.General // n×r
-	lambda []float64    // Λ
-	fresh  int          // iterations of the first call after the eigenvectors were made
-	last   int          // and of the last one
+	keep    keeper
+	chol    ObservedFactor
+	few     cellBorder    // where few cells differ from those of chol
+	V       blas.General  // n×r
+	lambda  []float64     // Λ
+	leading Decomposition // the pairs that precondition
+	fresh   int           // iterations of the first call after the eigenvectors were made
+	last    int           // and of the last one
 
 	A, KA, R, KR, before blas.General // l×r: the iterate, the residual and that before it, and their products with K
 	Z, KZ, P, KP         blas.General // the preconditioned residual, the direction, and their products with K
@@ -51,7 +53,7 @@ func NewReweighted(cfg Config) *Reweighted {
 }
 
 // Invalidate tells the solver that K has changed.
-func (s *Reweighted) Invalidate() { s.keep.stale, s.chol.dense = true, blas.General{} }
+func (s *Reweighted) Invalidate() { s.keep.stale, s.chol.K = true, blas.General{} }
 
 // Solve overwrites B by the solution for cells of the given weights. Y is read on Ω only. A nil error means that
 // Result.Residual, ‖P·(K·(P·B)·L) + μB − Y‖_F/‖Y‖_F on Ω, is at most opt.Tol. Result.KC is empty, Options.Single and
@@ -68,6 +70,7 @@ func (s *Reweighted) Solve(
 		return res, err
 	}
 	if norm == 0 || sys.L.Rank() == 0 {
+		s.V = blas.General{}
 		blas.Scal(1/sys.Mu, B.Data)
 		return res, opt.check()
 	}
@@ -99,7 +102,30 @@ func (s *Reweighted) Solve(
 	cells.Keep(B, Y)
 	blas.AddScaled(B, -1, s.PF)
 	blas.Scal(1/sys.Mu, B.Data)
+	blas.AddScaled(s.KA, 1/sys.Mu, s.KR) // (P·B)·V = A + R/μ
 	return res, err
+}
+
+// Decompose is the decomposition of K, which iterations then take leading pairs of. It must not be changed.
+func (s *Reweighted) Decompose(ctx context.Context, K linop.Operator) (*Decomposition, error) {
+	k := &s.keep
+	if k.dec == nil || k.stale || k.dec.T.Rows != K.Dim() || !k.dec.whole() {
+		dec, err := Decompose(ctx, K, k.cfg.Backend)
+		if err != nil {
+			return nil, err
+		}
+		k.dec, k.stale, s.fresh = dec, false, 0
+	}
+	return k.dec, nil
+}
+
+// Predict computes F = K·(P·B)·L of the last solution.
+func (s *Reweighted) Predict(F blas.General) {
+	if s.V.Data == nil {
+		blas.Zero(F)
+		return
+	}
+	blas.Mul(s.keep.cfg.Backend, F, false, true, s.KA, s.V)
 }
 
 // productWork is the cost of one application of the system to an l×r matrix.
@@ -113,7 +139,7 @@ func (s *Reweighted) productWork(cells *linop.Cells) float64 {
 func (s *Reweighted) factorIterations(cells *linop.Cells) float64 {
 	l, _ := cells.Dims()
 	N, fl := float64(cells.Count()), float64(l)
-	if cells.Count() > mostPairs(l) || memory.Check("", 8*(N*N+fl*fl), "") != nil {
+	if cells.Count() > mostPairs(l) || memory.Check("", 8*(4./3*N*N+fl*fl), "") != nil {
 		return math.Inf(1)
 	}
 	q := 0
@@ -124,29 +150,57 @@ func (s *Reweighted) factorIterations(cells *linop.Cells) float64 {
 	return c.cholesky(cells.Count(), 1, 1) / c.sketched.total(1, float64(len(s.lambda)), fl, float64(q))
 }
 
-// direct solves for the right side in B by Cholesky's factor, and reports false where rounding leaves none that solves
-// the system. norm is that of Y.
+// direct solves for the right side in B by Cholesky's factor, that of cells before where few differ, and reports false
+// where rounding leaves none that solves the system. norm is that of Y.
 func (s *Reweighted) direct(
 	ctx context.Context, B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
 ) (done bool, err error) {
-	be, l, r := s.keep.cfg.Backend, B.Rows, len(s.lambda)
-	rest := blas.Clone(B)
-	if err := s.chol.set(ctx, blas.Until(ctx, be), sys, cells); err != nil {
+	be, n := blas.Until(ctx, s.keep.cfg.Backend), B.Cols
+	Y, L := blas.Clone(B), blas.NewGeneral(n, n)
+	sys.L.Dense(be, L)
+	if s.chol.K.Rows == B.Rows && s.chol.same(L, sys.Mu) && s.few.set(&s.chol, cells) {
+		if s.refine(B, sys, cells, norm, opt, res, Y, s.few.Apply) {
+			return true, nil
+		}
+	}
+	if err := s.chol.set(ctx, be, sys, cells); err != nil {
 		if ctx.Err() == nil && errors.Is(err, ErrNotSPD) {
 			return false, nil
 		}
 		return false, cmp.Or(ctx.Err(), err)
 	}
-	s.chol.Apply(blas.Vector(B.Data), blas.Vector(rest.Data))
-	s.A, s.KA = blas.Reshape(s.A, l, r), blas.Reshape(s.KA, l, r)
-	cells.Project(s.PF, B)
-	blas.Mul(be, s.A, false, false, s.PF, s.V)
-	sys.K.Apply(s.KA, s.A)
-	s.spread(s.KA, cells)
-	blas.AddScaled(rest, -1, s.PF)
-	blas.AddScaled(rest, -sys.Mu, B)
-	res.Iter, res.Columns, res.Residual = res.Iter+1, res.Columns+r, blas.Frob(rest)/norm
-	return res.Residual <= opt.Tol, nil
+	return s.refine(B, sys, cells, norm, opt, res, Y, s.chol.Apply), nil
+}
+
+// refine solves for Y by the inverse of a matrix near that of the system, from 0, and reports whether that has reached
+// the tolerance.
+func (s *Reweighted) refine(
+	B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result, Y blas.General,
+	inverse func(dst, x blas.General),
+) bool {
+	l, r := B.Rows, len(s.lambda)
+	s.A, s.KA, s.KR = blas.Reshape(s.A, l, r), blas.Reshape(s.KA, l, r), blas.Reshape(s.KR, l, r)
+	blas.Zero(B)
+	blas.Zero(s.KR)
+	rest, change := blas.Clone(Y), blas.Like(Y)
+	for before := math.Inf(1); ; before = res.Residual {
+		inverse(blas.Vector(change.Data), blas.Vector(rest.Data))
+		blas.AddScaled(B, 1, change)
+		cells.Project(s.PF, B)
+		blas.Mul(s.keep.cfg.Backend, s.A, false, false, s.PF, s.V)
+		sys.K.Apply(s.KA, s.A)
+		s.spread(s.KA, cells)
+		blas.Copy(rest, Y)
+		blas.AddScaled(rest, -1, s.PF)
+		blas.AddScaled(rest, -sys.Mu, B)
+		res.Iter, res.Columns, res.Residual = res.Iter+1, res.Columns+r, blas.Frob(rest)/norm
+		if res.Residual <= opt.Tol {
+			return true
+		}
+		if !(res.Residual < before/2) {
+			return false
+		}
+	}
 }
 
 // iterate solves the system for A. norm is that of Y.
@@ -276,28 +330,31 @@ func (s *Reweighted) prepare(ctx context.Context, sys System, cells *linop.Cells
 	l, _ := cells.Dims()
 	near := System{K: sys.K, L: linop.Leading(blas.NewGeneral(0, len(s.lambda)), s.lambda, 0), Mu: sys.Mu}
 	k.each = s.productWork(cells)
-	if k.dec != nil && k.dec.T.Rows == l && !(k.stale && s.last > 2*s.fresh) && (k.dec.whole() || !k.coarse(near)) {
-		return nil
+	if k.dec == nil || k.dec.T.Rows != l || k.stale && s.last > 2*s.fresh || !k.dec.whole() && k.coarse(near) {
+		k.exact, s.fresh = l <= k.below, 0
+		if err := k.renew(ctx, near); err != nil {
+			return err
+		}
 	}
-	k.exact, s.fresh = l <= k.below, 0
-	return k.renew(ctx, near)
+	s.leading = k.leading(near)
+	return nil
 }
 
 // precondition computes Z from R.
 func (s *Reweighted) precondition(mu float64) {
-	be, dec := s.keep.cfg.Backend, s.keep.dec
+	be, T := s.keep.cfg.Backend, s.leading.T
 	blas.CopyScaled(s.Z, 1/mu, s.R)
-	if len(dec.Sigma) == 0 {
+	if T.Cols == 0 {
 		return
 	}
-	s.coordinates = blas.Reshape(s.coordinates, len(dec.Sigma), s.R.Cols)
-	blas.Mul(be, s.coordinates, true, false, dec.T, s.R)
-	for a, sigma := range dec.Sigma {
+	s.coordinates = blas.Reshape(s.coordinates, T.Cols, s.R.Cols)
+	blas.Mul(be, s.coordinates, true, false, T, s.R)
+	for a, sigma := range s.leading.Sigma {
 		row := blas.Row(s.coordinates, a)
 		for b := range row {
 			t := max(sigma, 0) * max(s.lambda[b], 0)
 			row[b] *= -t / (mu * (mu + t))
 		}
 	}
-	blas.Gemm(be, false, false, 1, dec.T, s.coordinates, 1, s.Z)
+	blas.Gemm(be, false, false, 1, T, s.coordinates, 1, s.Z)
 }

@@ -81,6 +81,15 @@ func TestReweightedAgainstDense(t *testing.T) {
 					t.Errorf("%s, round %d, %s: distance %g, residual %g, claimed %g", sc.name, round, kind, d, r,
 						res.Residual)
 				}
+				F, PB, KPB := blas.NewGeneral(l, n), blas.NewGeneral(l, n), blas.NewGeneral(l, n)
+				s.Predict(F)
+				cells.Project(PB, B)
+				blas.Mul(blas.Active(), KPB, false, false, K, PB)
+				blas.Mul(blas.Active(), PB, false, false, KPB, denseOf(L))
+				blas.AddScaled(F, -1, PB)
+				if off := blas.Frob(F); !(off <= 1e-8*blas.Frob(Y)*sc.k) {
+					t.Errorf("%s, round %d, %s: predictions off by %g", sc.name, round, kind, off)
+				}
 			}
 			s.Invalidate()
 		}
