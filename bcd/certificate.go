@@ -127,7 +127,7 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 		return t.lambda * (2*form.yc - t.mu*form.cc - t.tau*top + omega), form, nil
 	}
 	low := t.bestMultiple(&pt.measures, t.tau*raised(g[t.n-1], pt.rounding.G))
-	if s != nil && pt.dual == nil {
+	if s != nil {
 		if low, err = t.lowerOfCells(s, pt, V, g, low); err != nil {
 			return 0, form, err
 		}
@@ -164,10 +164,16 @@ func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, 
 	for range shapeSteps {
 		yc, cc := s.along(w, X, V)
 		shape := t.bestShape(yc, cc, g)
+		if s.convex() {
+			shape = t.bestShapeInBox(yc, g)
+		}
 		blas.Mul(t.be, XV, false, false, X, V)
 		blas.ScaleColumns(XV, shape)
 		blas.Mul(t.be, X, false, true, XV, V)
 		s.cells.Keep(X, X)
+		if s.convex() {
+			s.loss.Clip(X, t.mu)
+		}
 		PX := s.coefficients(w, X)
 		A.Apply(AX, PX)
 		w.columns += t.n
@@ -177,7 +183,7 @@ func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, 
 		if V, g, err = t.eigen(G); err != nil {
 			return low, err
 		}
-		at := measures{yc: blas.Inner(s.Y, X), cc: square(blas.Frob(X))}
+		at := s.dualMeasures(X, t.mu)
 		gain := t.bestMultiple(&at, t.tau*math.Max(g[t.n-1], 0)) - low
 		if low += math.Max(gain, 0); !(gain > shapeGain*left()) {
 			break
@@ -204,12 +210,28 @@ func (t *task) bestMultiple(m *measures, quad float64) float64 {
 // exceed the rest, are cut down so, where scaling all of C, as T = sI does, would
 // let the largest g_i decide: the gap is smaller by orders of magnitude.
 func (t *task) bestShape(yc, cc, g []float64) []float64 {
-	free, top := make([]float64, len(g)), 0.0
+	free := make([]float64, len(g))
 	for i := range g {
 		if yc[i] > 0 && t.mu*cc[i] > 0 {
 			free[i] = yc[i] / (t.mu * cc[i])
 		}
-		top = math.Max(top, free[i]*math.Sqrt(math.Max(g[i], 0)))
+	}
+	return t.cutShape(free, g, func(i int, s float64) float64 { return s * (2*yc[i] - t.mu*s*cc[i]) })
+}
+
+// bestShapeInBox is bestShape for a loss that is not squared: no multiple is above 1, where coefficients may leave the
+// box, and what the conjugate loses by their size is left out.
+func (t *task) bestShapeInBox(yc, g []float64) []float64 {
+	free := make([]float64, len(g))
+	fill(free, 1)
+	return t.cutShape(free, g, func(i int, s float64) float64 { return 2 * s * yc[i] })
+}
+
+// cutShape are the multiples t_i ≤ free_i, of t_i²g_i ≤ ρ² for the ρ at which the sum of their values less τρ² is most.
+func (t *task) cutShape(free, g []float64, value func(i int, s float64) float64) []float64 {
+	top := 0.0
+	for i, s := range free {
+		top = math.Max(top, s*math.Sqrt(math.Max(g[i], 0)))
 	}
 	cut := func(i int, rho float64) float64 {
 		if g[i] > 0 {
@@ -220,8 +242,7 @@ func (t *task) bestShape(yc, cc, g []float64) []float64 {
 	rho, _ := concaveMax(math.Sqrt(math.Max(maxOf(g), 0)), top, func(rho float64) float64 {
 		v := -t.tau * rho * rho
 		for i := range free {
-			s := cut(i, rho)
-			v += s * (2*yc[i] - t.mu*s*cc[i])
+			v += value(i, cut(i, rho))
 		}
 		return v
 	})

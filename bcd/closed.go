@@ -59,7 +59,11 @@ func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp b
 // the gap consists of. The gap falls with the squared residual, by a factor that small objectives make large: each step
 // asks for half of the residual that the one before foretells to meet the goal.
 func (f *fit) coefficientsAlone(ctx context.Context, pt *point, goal float64) error {
-	tol := f.tolFor(pt, warmUpShare, goal)
+	share := float64(warmUpShare)
+	if f.t.space.inSamples().kinked() { // which leaves the gap that is asked for, not its square
+		share = 1
+	}
+	tol := f.tolFor(pt, share, goal)
 	for last := math.Inf(1); ; f.iter++ {
 		if err := f.evaluate(ctx, pt, tol, goal); err != nil {
 			return err

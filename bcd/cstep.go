@@ -35,18 +35,17 @@ func (e *effort) count(res sylvester.Result) {
 type productModel struct {
 	*fit
 	solver sylvester.Solver
-	newton semismooth.Newton     // the C step of losses other than the squared one
-	curved *sylvester.Reweighted // its systems
-	eta    []float64             // the weights of the solver's last call
-	mixed  bool                  // steps that may be rough take A_η in single precision
+	convex *LossStep // the C step of losses other than the squared one
+	eta    []float64 // the weights of the solver's last call
+	mixed  bool      // steps that may be rough take A_η in single precision
 }
 
 // newProduct makes the product model that of f.
 func newProduct(f *fit) (*productModel, error) {
 	p := &productModel{fit: f}
 	f.model = p
-	if p.curved = f.opt.Reweighted; p.curved == nil {
-		p.curved = sylvester.NewReweighted(sylvester.Config{Backend: f.t.be, Seed: f.t.seed})
+	if p.convex = f.opt.LossStep; p.convex == nil {
+		p.convex = NewLossStep(sylvester.Config{Backend: f.t.be, Seed: f.t.seed})
 	}
 	p.mixed = slices.Contains([]string{"auto", "nystrom", "rotated"}, f.opt.Sylvester) && f.t.space.mixed()
 	return p, p.outputsChanged()
@@ -130,7 +129,7 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 func (p *productModel) weighted(eta []float64) {
 	if p.eta != nil && !slices.Equal(eta, p.eta) {
 		p.solver.Invalidate()
-		p.curved.Invalidate()
+		p.convex.systems.Invalidate()
 	}
 	p.eta = append(p.eta[:0], eta...)
 }
@@ -139,15 +138,16 @@ func (p *productModel) weighted(eta []float64) {
 func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.System, tol float64) (err error) {
 	s := p.t.space.inSamples()
 	problem := semismooth.Problem{
-		Cells: &s.loss, Mu: p.t.mu,
+		Cells: &s.loss, Mu: p.t.mu, Hold: s.held,
 		Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: p.t.be},
-		Solve: func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-			res, err := p.curved.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
+		Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+			res, err := p.convex.systems.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
 			p.cost.count(res)
+			p.convex.systems.Predict(F)
 			return err
 		},
 	}
-	phase.Do(ctx, phase.CSolve, func(ctx context.Context) { err = p.newton.Minimize(ctx, pt.X, problem, tol) })
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) { err = p.convex.newton.Minimize(ctx, pt.X, problem, tol) })
 	if errors.Is(err, sylvester.ErrNotSPD) {
 		err = fmt.Errorf("%w: %w", ErrNotPSD, err)
 	}
@@ -236,11 +236,16 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 			err = solve(ctx, pt.X, f.s.Y, tol)
 			return
 		}
+		all := &linop.KroneckerSum{Terms: terms, Backend: f.t.be}
 		err = f.newton.Minimize(ctx, pt.X, semismooth.Problem{
-			Cells: &f.s.loss, Mu: f.t.mu, Map: &linop.KroneckerSum{Terms: terms, Backend: f.t.be},
-			Solve: func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+			Cells: &f.s.loss, Mu: f.t.mu, Hold: f.s.held, Map: all,
+			Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
 				f.solver.Reweigh(cells)
-				return solve(ctx, B, Y, tol)
+				err := solve(ctx, B, Y, tol)
+				PB := blas.Like(B)
+				cells.Project(PB, B)
+				all.ApplyMatrix(F, PB)
+				return err
 			},
 		}, tol)
 	})

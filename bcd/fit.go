@@ -139,9 +139,9 @@ func (f *fit) cover(ctx context.Context, pt *point) error {
 	return f.certify(ctx, pt)
 }
 
-// covered measures and certifies pt over all kernels unless it has been measured on them.
+// covered measures and certifies pt over all kernels unless it has been measured on them, for the loss as given.
 func (f *fit) covered(ctx context.Context, pt *point) error {
-	if pt.complete {
+	if pt.complete && !pt.rounded {
 		return nil
 	}
 	return f.cover(ctx, pt)

@@ -228,7 +228,12 @@ func (d *blocks) eigenvectors(ctx context.Context, A linop.Operator, pt *point) 
 		return d.t.eigenvectors(ctx, A, pt.eta)
 	}
 	p.weighted(pt.eta)
-	dec, err := solver.Decompose(ctx, sylvester.System{K: A, L: pt.L, Mu: d.t.mu})
+	var dec *sylvester.Decomposition
+	if d.t.convex() {
+		dec, err = p.convex.systems.Decompose(ctx, A)
+	} else {
+		dec, err = solver.Decompose(ctx, sylvester.System{K: A, L: pt.L, Mu: d.t.mu})
+	}
 	if err == nil {
 		*k = spectrum{slices.Clone(pt.eta), dec.T, dec.Sigma}
 	}

@@ -67,34 +67,41 @@ func TestOutputSteps(t *testing.T) {
 	}
 }
 
-// L of quantiles moves in turn with the weights too, which spares steps of Newton's method.
+// Kinks of quantiles are rounded by what stays while weights and L move: as many systems do whatever the data.
 func TestOutputStepsOfQuantiles(t *testing.T) {
 	const l, n = 240, 12
-	rng := newRand(31)
-	X, Y := randn(rng, l, 2), randn(rng, l, n)
-	A := randn(rng, 3, n)
-	for i := range l {
-		a, b := X.Data[2*i], X.Data[2*i+1]
-		for j := range n {
-			Y.Data[i*n+j] = 0.5*Y.Data[i*n+j] + A.Data[j]*math.Sin(2*a) + A.Data[n+j]*math.Cos(a+b) + A.Data[2*n+j]*b
+	for seed := range uint64(6) {
+		rng := newRand(31 + seed)
+		X, Y := randn(rng, l, 2), randn(rng, l, n)
+		A := randn(rng, 3, n)
+		for i := range l {
+			a, b := X.Data[2*i], X.Data[2*i+1]
+			for j := range n {
+				f := A.Data[j]*math.Sin(2*a) + A.Data[n+j]*math.Cos(a+b) + A.Data[2*n+j]*b
+				Y.Data[i*n+j] = 0.5*Y.Data[i*n+j] + f
+			}
 		}
-	}
-	Ks := []blas.General{blas.NewGeneral(l, l), blas.NewGeneral(l, l)}
-	for at := range Ks[0].Data {
-		i, k := at/l, at%l
-		d := square(X.Data[2*i]-X.Data[2*k]) + square(X.Data[2*i+1]-X.Data[2*k+1])
-		Ks[0].Data[at], Ks[1].Data[at] = math.Exp(-d), math.Exp(-d/4)
-	}
-	p := &Problem{
-		Space:  NewLoss(sumOf(Ks), Y, blas.General{}, loss.Loss{Kind: loss.Quantile, Parameter: 0.5}, nil),
-		Lambda: 1e-2, Tau: n,
-	}
-	res, err := Solve(t.Context(), p, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.SylvesterSolves > 400 { // 308; 518 where each C step ends at the rounding of the loss itself
-		t.Errorf("%d outer iterations, %d systems", res.OuterIterations, res.SylvesterSolves)
+		Ks := []blas.General{blas.NewGeneral(l, l), blas.NewGeneral(l, l)}
+		for at := range Ks[0].Data {
+			i, k := at/l, at%l
+			d := square(X.Data[2*i]-X.Data[2*k]) + square(X.Data[2*i+1]-X.Data[2*k+1])
+			Ks[0].Data[at], Ks[1].Data[at] = math.Exp(-d), math.Exp(-d/4)
+		}
+		for _, tau := range []float64{0.5, 0.9} {
+			p := &Problem{
+				Space:  NewLoss(sumOf(Ks), Y, blas.General{}, loss.Loss{Kind: loss.Quantile, Parameter: tau}, nil),
+				Lambda: 1e-2, Tau: n,
+			}
+			res, err := Solve(t.Context(), p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d outer iterations, %d systems", res.OuterIterations, res.SylvesterSolves)
+			if res.SylvesterSolves > 200 {
+				t.Errorf("seed %d, τ = %g: %d outer iterations, %d systems", seed, tau, res.OuterIterations,
+					res.SylvesterSolves)
+			}
+		}
 	}
 }
 

@@ -185,8 +185,8 @@ type Options struct {
 	// knows of the kernels from one fit at these weights to the next; nil for none. A tolerance that it misses is an
 	// error of [Hold].
 	CStep sylvester.Solver `json:"-"`
-	// Reweighted solves those of the product model by another loss, and may keep likewise; nil for one of the fit.
-	Reweighted *sylvester.Reweighted `json:"-"`
+	// LossStep performs those of the product model by another loss, and may keep likewise; nil for one of the fit.
+	LossStep *LossStep `json:"-"`
 
 	Freedom bool // asks for Result.Freedom, of a product model in which no target is missing or weighted
 

@@ -37,9 +37,10 @@ func (p *productModel) finish() error {
 	return err
 }
 
-// complete measures pt on all kernels and with a product in double precision.
+// complete measures pt on all kernels, with a product in double precision and for the loss as given.
 func (p *productModel) complete(pt *point) error {
-	if pt.complete && !pt.single {
+	p.t.space.inSamples().hold(false)
+	if pt.complete && !pt.single && !pt.rounded {
 		return nil
 	}
 	if pt.single {

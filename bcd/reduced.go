@@ -24,6 +24,29 @@ type reduced struct {
 }
 
 func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
+	if r.t.space.inSamples().kinked() && !(r.t.fixEta && r.t.fixL) {
+		return r.withoutKinks(ctx, pt, goal, r)
+	}
+	_, err := r.descend(ctx, pt, goal)
+	return err
+}
+
+func (r *reduced) again(pt *point) *point { return r.t.next(pt, pt.eta, pt.L) }
+
+func (r *reduced) forget() { r.t.overL = bound{} }
+
+func (r *reduced) sharpen(ctx context.Context, pt *point, fall float64) error {
+	r.convex.newton.Sharpen(pt.X, fall)
+	if !newOutputSteps(r.t).possible {
+		return nil
+	}
+	// Output steps take all eigenvectors, and so may systems.
+	_, err := r.convex.systems.Decompose(ctx, r.t.form(ctx, pt.eta, false))
+	return err
+}
+
+// descend goes on from pt by closed forms, where they have not run, and descent on blocks, and returns where it ends.
+func (r *reduced) descend(ctx context.Context, pt *point, goal float64) (*point, error) {
 	if !r.warmed {
 		r.warmed = true
 		err := r.sketchStart(ctx, pt, r.tolFor(pt, warmUpShare, goal))
@@ -31,14 +54,15 @@ func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
 			pt, err = r.closedSteps(ctx, pt, goal, true)
 		}
 		if err != nil || r.ends(pt, goal) || r.t.fixEta && r.t.fixL {
-			return err
+			return pt, err
 		}
 	}
 	d, err := newBlocks(r.fit, pt, goal)
 	if err != nil {
-		return err
+		return pt, err
 	}
-	return d.minimize(ctx)
+	err = d.minimize(ctx)
+	return d.cur.pt, err
 }
 
 // blocks is the chart z = (η, vec L) of the product model, without blocks that are fixed or stay for a while.

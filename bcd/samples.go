@@ -23,6 +23,7 @@ type samples struct {
 	cells   *linop.Cells // w; nil for 1
 	root    []float64    // the root of the largest weight of every row; nil for 1
 	loss    loss.Cells   // Y and w for losses other than the squared one, where X is C and cells tells w > 0
+	held    bool         // the rounding of loss stays, and the certificate is of the rounded loss
 	bad     error        // what the constructor saw
 	rows    int          // of Y that have an observed cell, or that those of Y stand for: l
 	yy      float64      // ‖Y‖²_F with what is dropped

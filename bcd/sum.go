@@ -41,6 +41,9 @@ func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	if pt.arrived(f.opt.Tol) {
 		return nil
 	}
+	if f.s.kinked() {
+		return f.withoutKinks(ctx, pt, f.opt.Tol, f)
+	}
 	switch work, _ := f.innerProblem().Work(); {
 	case work > interiorLast || f.s.convex():
 		return f.descents(ctx, pt)
@@ -65,20 +68,39 @@ func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	return nil
 }
 
-// descents takes closed forms from multiples of one matrix, and then quasi-Newton steps, from pt.
+// descents descends to the tolerance.
 func (f *sumModel) descents(ctx context.Context, pt *point) error {
+	_, err := f.descend(ctx, pt, f.opt.Tol)
+	return err
+}
+
+// descend takes closed forms from multiples of one matrix, and then quasi-Newton steps, from pt, and returns where it
+// ends.
+func (f *sumModel) descend(ctx context.Context, pt *point, goal float64) (*point, error) {
 	if f.proportional {
 		f.proportional = false
 		var err error
-		if pt, err = f.closedForms(ctx, pt); err != nil || f.ends(pt, f.opt.Tol) {
-			return err
+		if pt, err = f.closedForms(ctx, pt, goal); err != nil || f.ends(pt, goal) {
+			return pt, err
 		}
 	}
-	return f.descend(ctx, pt)
+	return f.quasiNewton(ctx, pt, goal)
 }
 
-// finish certifies the point to return over all kernels.
-func (f *sumModel) finish() error { return f.covered(context.Background(), f.best) }
+func (f *sumModel) again(pt *point) *point { return f.next(pt, pt.Ls) }
+
+func (f *sumModel) forget() { f.low = math.Inf(-1) }
+
+func (f *sumModel) sharpen(_ context.Context, pt *point, fall float64) error {
+	f.newton.Sharpen(pt.X, fall)
+	return nil
+}
+
+// finish certifies the point to return over all kernels, for the loss as given.
+func (f *sumModel) finish() error {
+	f.s.hold(false)
+	return f.covered(context.Background(), f.best)
+}
 
 // CheckSum returns why p cannot be solved with an output kernel for each kernel, as the [Sum] asks; nil where it can.
 func (p *Problem) CheckSum() error {

@@ -167,20 +167,22 @@ func (c *faces) Project(z []float64) ([]*linop.Spectral, error) {
 	return L, nil
 }
 
-// descend minimises from the certified pt until the gap is at most the tolerance, or no step makes progress.
-func (f *sumModel) descend(ctx context.Context, pt *point) error {
+// quasiNewton minimises from the certified pt until the gap is at most the goal, or no step makes progress, and returns
+// where it ends.
+func (f *sumModel) quasiNewton(ctx context.Context, pt *point, goal float64) (*point, error) {
 	c := &faces{sumModel: f}
 	d := &descent{
-		fit: f.fit, chart: c, goal: f.opt.Tol,
+		fit: f.fit, chart: c, goal: goal,
 		q: &quasinewton.Model{Backend: f.t.be, Order: f.t.n, Count: f.t.m},
 	}
 	d.advance = d.search
 	it := d.iterate(pt)
 	c.choose(it)
 	if err := d.restart(it); err != nil {
-		return err
+		return pt, err
 	}
-	return d.minimize(ctx)
+	err := d.minimize(ctx)
+	return d.cur.pt, err
 }
 
 // next is the point of the output kernels L, with the coefficients of pt as its start.

@@ -13,15 +13,15 @@ import (
 // closedForms takes steps of [sumModel.closedLs] from pt, the first from L_j that all have full
 // rank, until one lowers the objective by less than sumDrop. They bring L_j that are multiples of
 // one matrix near the optimum in a few C steps, at a distance where h is far from quadratic.
-func (f *sumModel) closedForms(ctx context.Context, pt *point) (*point, error) {
-	for mix := sumMix; !f.ends(pt, f.opt.Tol); mix = 0 {
+func (f *sumModel) closedForms(ctx context.Context, pt *point, goal float64) (*point, error) {
+	for mix := sumMix; !f.ends(pt, goal); mix = 0 {
 		L, err := f.closedLs(pt, mix)
 		if err != nil {
 			return pt, err
 		}
 		f.iter++
 		next := f.next(pt, L)
-		if err := f.evaluate(ctx, next, f.tolFor(pt, f.share, f.opt.Tol), f.opt.Tol); err != nil {
+		if err := f.evaluate(ctx, next, f.tolFor(pt, f.share, goal), goal); err != nil {
 			return pt, err
 		}
 		fall := pt.cert.objective - next.cert.objective

@@ -55,6 +55,7 @@ func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
 		}
 	}
 	f.s.measureFit(&pt.measures, t.mu, pt.X, F)
+	pt.rounded = f.s.rounded()
 	if f.s.convex() {
 		pt.residual = f.s.openness(&pt.measures, t.mu)
 	} else {

@@ -80,6 +80,7 @@ type point struct {
 	top      []float64 // λ_max(G_j) of a sum, once certified
 	residual float64   // of the C step, relative to its right side
 	single   bool      // AX is the product with A_η in single precision
+	rounded  bool      // the measures are those of a rounded loss
 	cert     certificate
 	complete bool // all kernels were measured
 	covered  bool // gapL holds for all outputs, see basis
@@ -217,6 +218,7 @@ func (t *task) measure(pt *point, idx []int) (columns int, err error) {
 		pt.c[j] = part[k]
 	}
 	columns, t.work.columns = t.work.columns, 0
+	pt.rounded = t.space.inSamples().rounded()
 	return columns, checkMeasures(pt)
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/loss"
 )
 
 // NewWeighted is NewSamples with a weight w_ij ≥ 0 for every target, or for every row of Y where W is
@@ -158,18 +157,8 @@ func (s *samples) curvature(pt *point) (mean float64) {
 	}
 	F := blas.Like(s.Y)
 	pt.L.MulRight(blas.Active(), F, pt.AX)
-	s.loss.Each(func(at int, y, w float64) { F.Data[at] += s.loss.OffsetAt(at) })
-	width := 0.0 // of the window around 0
-	if s.loss.Kind == loss.Quantile {
-		var sum, weight float64
-		s.loss.Each(func(at int, y, w float64) { sum, weight = sum+w*math.Abs(y-F.Data[at]), weight+w })
-		width = sum / weight
-	}
 	s.loss.Each(func(at int, y, w float64) {
-		_, curvature := s.loss.Slope(y, F.Data[at])
-		if width > 0 && math.Abs(y-F.Data[at]) < width/2 {
-			curvature = 1 / width
-		}
+		_, curvature := s.loss.SlopeAt(at, y, F.Data[at])
 		mean += w * curvature / 2
 	})
 	return mean / float64(len(s.Y.Data))

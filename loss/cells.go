@@ -14,6 +14,49 @@ type Cells struct {
 	Y, W   blas.General // W is 0 where no target counts
 	Offset []float64    // of the predictions, one for each column; nil for 0
 	Zero   float64      // the sum for F = 0
+	Rounding
+}
+
+// Rounding takes the kinks from a loss: it becomes the largest over the box of v·(y − f) less what [Loss.Conjugate]
+// takes from v·y and (κ/2)(v − v⁰)², whose curvature is 1/κ at most. That is below the loss, and near it where v⁰ is
+// near its v. The zero value rounds nothing; the logistic loss takes no other.
+type Rounding struct {
+	Kappa  float64      // κ
+	Center blas.General // v⁰
+}
+
+// Exact is c without rounding.
+func (c *Cells) Exact() *Cells {
+	exact := *c
+	exact.Rounding = Rounding{}
+	return &exact
+}
+
+// SlopeAt is −∂φ/∂f and ∂²φ/∂f² of the cell at a place in Data, with the target y, for the prediction f + offset.
+func (c *Cells) SlopeAt(at int, y, f float64) (slope, curvature float64) {
+	if c.Kappa == 0 {
+		return c.Slope(y, f+c.OffsetAt(at))
+	}
+	lo, hi := c.Box(y)
+	stiff := c.Stiffness() + c.Kappa
+	switch v := (y - f + c.Kappa*c.Center.Data[at]) / stiff; {
+	case v <= lo:
+		return lo, 0
+	case v >= hi:
+		return hi, 0
+	default:
+		return v, 1 / stiff
+	}
+}
+
+// conjugateAt is ψ*(v) of a cell, less v·offset.
+func (c *Cells) conjugateAt(at int, y, v float64) float64 {
+	value := c.Conjugate(y, v) - v*c.OffsetAt(at)
+	if c.Kappa > 0 {
+		d := v - c.Center.Data[at]
+		value -= c.Kappa / 2 * d * d
+	}
+	return value
 }
 
 // Each calls visit for every cell of positive weight, with its place in Data.
@@ -57,7 +100,14 @@ func (c *Cells) OffsetAt(at int) float64 {
 
 // Sum is Σ w·φ at F.
 func (c *Cells) Sum(F blas.General) float64 {
-	return c.Add(func(at int, y, w float64) float64 { return w * c.Value(y, F.Data[at]+c.OffsetAt(at)) })
+	return c.Add(func(at int, y, w float64) float64 {
+		f := F.Data[at]
+		if c.Kappa == 0 {
+			return w * c.Value(y, f+c.OffsetAt(at))
+		}
+		v, _ := c.SlopeAt(at, y, f)
+		return w * (c.conjugateAt(at, y, v) - v*f)
+	})
 }
 
 // Dual is Σ w·(ψ*(v) − v·offset) at v = 2μC/w of the coefficients scale·C, moved into the box.
@@ -65,7 +115,7 @@ func (c *Cells) Dual(C blas.General, mu, scale float64) float64 {
 	return c.Add(func(at int, y, w float64) float64 {
 		lo, hi := c.Box(y)
 		v := min(max(2*mu*scale*C.Data[at]/w, lo), hi) // it is outside by rounding
-		return w * (c.Conjugate(y, v) - v*c.OffsetAt(at))
+		return w * c.conjugateAt(at, y, v)
 	})
 }
 

@@ -23,8 +23,9 @@ func ExampleNewton() {
 	solver := sylvester.NewReweighted(sylvester.Config{})
 	p := semismooth.Problem{
 		Cells: cells, Mu: sys.Mu, Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}},
-		Solve: func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+		Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
 			_, err := solver.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
+			solver.Predict(F)
 			return err
 		},
 	}

@@ -14,11 +14,12 @@
 // known only once it is known which cells lie at one. The proximal point method rounds the kinks: φ becomes the largest
 // of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over the box, whose curvature is 1/κ at most. Where its solution is found, its
 // v becomes v⁰, and κ falls, until its certificate for φ itself is small. The solution for κ and v⁰ has exact
-// derivatives of a least value that is as near: methods which descend on them need none for φ, and calls keep both.
+// derivatives of a least value that is as near: methods which descend on them hold both, and let κ fall between.
 // Li, Sun and Toh, doi:10.1137/16M1097572, call the like SSNAL.
 package semismooth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -36,22 +37,24 @@ type Problem struct {
 	Cells *loss.Cells
 	Mu    float64
 	Map   *linop.KroneckerSum // C ↦ F
+	Hold  bool                // the rounding of Cells stays: the loss to minimise is the rounded one
 	// Solve solves for B, from the B given, with the weights W of cells and the right side Y, to the relative residual
-	// tol or, with an error that is [sylvester.ErrNotConverged], as near as it gets.
-	Solve func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error
+	// tol or, with an error that is [sylvester.ErrNotConverged], as near as it gets. It fills in F = ΣK_j(PB)L_j.
+	Solve func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error
 }
 
-// Newton is the method, with scratch of twelve matrices of the shape of C. Its zero value is ready. Calls for problems
-// of the same cells go on with the rounding and the weights of the call before.
+// Newton is the method, with scratch of fourteen matrices of the shape of C. Its zero value is ready. Calls for
+// problems of the same cells go on with the rounding and the weights of the call before.
 type Newton struct {
 	Problem
-	kappa  float64      // κ
-	center blas.General // v⁰
-	left   float64      // the certificate that they left in the call before, relative to the loss of the function 0
-	size   float64      // mean of |y − F| over the width of the box, at the start of a call
+	soft float64 // κ over size from which a start other than 0 is expected to leave the gap asked for, 0 if unknown
+	held bool    // the call before held the rounding
+	left float64 // the certificate that they left in the call before, relative to the loss of the function 0
+	size float64 // mean of |y − F| over the width of the box, at the start of a call
 
 	C, F, C1, F1, D, rhs blas.General // the iterate, the next, and scratch
-	move                 blas.General // from C to C1
+	move, moved          blas.General // from C to C1, and its F
+	fixed                blas.General // F of D
 	at                   blas.General // F⁰; at the first step of a call that of the last iterate before
 	slope, W             blas.General // w·(−∂φ/∂F) and W at F⁰
 }
@@ -60,6 +63,8 @@ type Newton struct {
 const (
 	newtonSteps  = 200
 	newtonIdle   = 30      // steps in a row that do not halve the gap
+	fullWay      = 0.5     // share of a step from which the next may end near the solution,
+	sometimes    = 4       // whose gap is computed after so many shorter ones all the same
 	openTarget   = 0x1p-51 // least gap over the loss of the function 0: the rounding of the sums
 	flatCell     = 1e-9    // curvature relative to the largest below which a cell counts as flat
 	fullStep     = 0.1     // slope that the end of a step may have, relative to that at its start, or
@@ -72,29 +77,37 @@ const (
 	// κ begins at softFirst times the mean of |y − F| over the width of the box, where most cells are in the box, or
 	// at softWarm of it from a start other than 0. Where the certificate for the rounded loss is at most softPart of
 	// that of φ, it falls to at most softFall and at least softLeast of itself. It rises by 1/softLeast after
-	// softSteps steps without that, or a first one that ends before shortStep of its length.
+	// softSteps steps in a row that do not halve the gap, or a first one that ends before shortStep of its length.
+	// What κ leaves falls as κ^(1/softPower).
 	softFirst = 3
 	softWarm  = 0.25
 	softPart  = 0.05
 	softFall  = 0.5
 	softLeast = 0.25
 	softSteps = 8
+	softPower = 2. / 3
 	shortStep = 0.1
 )
 
 // Minimize moves C into the box, and then until the square root of the certificate, relative to the loss of the
 // function 0, is at most tol, or no step lowers it. For quantiles that is the certificate of the rounded loss, and that
-// of the loss itself is at most tol. The error is that of the context or of Solve.
+// of the loss itself, relative to the objective, is at most tol. The error is that of the context or of Solve.
 func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol float64) error {
+	resumed := n.Cells == p.Cells && n.F.Rows == C.Rows && n.F.Cols == C.Cols
 	n.Problem = p
-	resumed := n.F.Rows == C.Rows && n.F.Cols == C.Cols
 	n.at, n.F = n.F, n.at
-	for _, a := range []*blas.General{&n.at, &n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.move, &n.slope, &n.W} {
+	for _, a := range []*blas.General{
+		&n.at, &n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.move, &n.moved, &n.fixed, &n.slope, &n.W,
+	} {
 		*a = blas.Reshape(*a, C.Rows, C.Cols)
 	}
 	blas.Copy(n.C1, C)
 	n.Map.ApplyMatrix(n.F1, C)
-	n.round(tol, blas.Frob(C) == 0, resumed)
+	n.size = n.scale(n.F1)
+	if !n.Hold {
+		n.round(tol, blas.Frob(C) == 0, resumed)
+	}
+	n.held = n.Hold
 	n.begin()
 	if !resumed {
 		blas.Copy(n.at, n.F)
@@ -106,45 +119,56 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		F = n.F1
 	}
 	target := math.Max(tol*tol, openTarget) * n.Cells.Zero
-	goal := target
-	if n.Cells.Kind == loss.Quantile {
-		goal = math.Max(tol, openTarget) * n.Cells.Zero
+	// over is how many times the certificate of the loss itself is what it may be.
+	over := func(g gap) float64 {
+		switch {
+		case n.Hold:
+			return 0
+		case n.Cells.Kind == loss.Quantile:
+			return g.whole / (math.Max(tol, openTarget) * math.Max(g.primal, math.SmallestNonzeroFloat64))
+		}
+		return g.whole / math.Max(target, math.SmallestNonzeroFloat64)
 	}
-	best, whole := n.gaps(C, F)
-	defer func() { n.left = math.Max(whole*tol/math.Max(goal, math.SmallestNonzeroFloat64), openTarget) }()
+	best := n.gapAt(C, F)
+	defer func() { n.left = math.Max(over(best)*tol, openTarget) }()
 	again := func() {
 		n.Map.ApplyMatrix(n.F1, C)
-		best, whole = n.gaps(C, n.F1)
+		best = n.gapAt(C, n.F1)
 	}
-	first := true // no solution yet
+	first, way := true, 1.0 // no solution yet; the share of the last step that was taken
 	for step, idle, since := 0, 0, 1; step < newtonSteps && idle <= newtonIdle; step++ {
-		if n.kappa > 0 && whole > goal && since > 0 && best <= math.Max(target, softPart*whole) {
-			n.sharpen(C, goal/whole)
+		more := over(best)
+		if n.Cells.Kappa > 0 && more > 1 && since > 0 && best.soft <= math.Max(target, softPart*best.whole) {
+			if first && !resumed {
+				n.soft = n.Cells.Kappa / n.size * math.Pow(2*more, -softPower)
+			}
+			n.sharpen(C, math.Min(math.Max(0.9/math.Sqrt(more), softLeast), softFall))
 			again()
 			idle, since, first = 0, 0, false
 			continue
 		}
-		if best <= target && whole <= goal {
+		if best.soft <= target && more <= 1 {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		open := math.Max(best, target)
+		open := math.Max(best.soft, target)
 		if err := n.step(ctx, math.Sqrt(target/open), math.Sqrt(open/n.Cells.Zero)); err != nil {
 			return err
 		}
-		idle++
-		if now, exact := n.candidate(); now < best {
-			if now < 0.5*best {
-				idle = 0
+		if idle++; way > fullWay || idle%sometimes == 0 {
+			if now := n.candidate(); now.soft < best.soft {
+				if now.soft < 0.5*best.soft {
+					idle = 0
+				}
+				best = now
+				blas.Copy(C, n.D)
 			}
-			best, whole = now, exact
-			blas.Copy(C, n.D)
 		}
-		way := n.search()
+		way = n.search()
 		blas.Copy(n.at, n.F)
-		if since++; (first && way < shortStep || since > softSteps) && n.soften() {
+		if since++; (first && way < shortStep || idle > softSteps) && !n.Hold && n.soften() {
 			again()
 			since = 0
 		}
@@ -154,30 +178,35 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 
 // round chooses κ and v⁰ for a call that goes on from C1, which is 0 or not.
 func (n *Newton) round(tol float64, zero, resumed bool) {
-	n.size = n.scale(n.F1)
-	if !resumed || n.center.Rows != n.C1.Rows || n.center.Cols != n.C1.Cols {
-		n.kappa, n.center = 0, blas.NewGeneral(n.C1.Rows, n.C1.Cols)
+	if !resumed || n.Cells.Center.Rows != n.C1.Rows || n.Cells.Center.Cols != n.C1.Cols {
+		n.Cells.Kappa, n.Cells.Center = 0, blas.NewGeneral(n.C1.Rows, n.C1.Cols)
 		if n.Cells.Kind == loss.Quantile {
-			if n.kappa = softWarm * n.size; zero {
-				n.kappa = softFirst * n.size
+			if n.Cells.Kappa = cmp.Or(n.soft, softWarm) * n.size; zero {
+				n.Cells.Kappa = softFirst * n.size
 			}
 		}
 		return
 	}
-	n.kappa *= math.Max(1, math.Sqrt(tol/n.left))
+	if !n.held {
+		n.Cells.Kappa *= math.Max(1, math.Sqrt(tol/n.left))
+	}
 }
 
-// sharpen makes v of C the v⁰, lowers κ for a gap of the given share of the present one, and takes for F⁰ the
-// predictions at which cells with v in the box keep it.
-func (n *Newton) sharpen(C blas.General, share float64) {
-	n.kappa *= math.Min(math.Max(0.9*math.Sqrt(share), softLeast), softFall)
-	if n.kappa < softLeast*softLeast*n.Cells.Stiffness() {
-		n.kappa = 0
+// Sharpen makes v of C the v⁰, multiplies κ by fall, and takes for F⁰ the predictions at which cells with v in the box
+// keep it. It is for a call after one that held the rounding.
+func (n *Newton) Sharpen(C blas.General, fall float64) {
+	n.sharpen(C, fall)
+	n.at, n.F = n.F, n.at // which the next call begins with
+}
+
+func (n *Newton) sharpen(C blas.General, fall float64) {
+	if n.Cells.Kappa *= fall; n.Cells.Kappa < softLeast*softLeast*n.Cells.Stiffness() {
+		n.Cells.Kappa = 0
 	}
 	n.Cells.Add(func(at int, y, w float64) float64 {
 		lo, hi := n.Cells.Box(y)
 		v := min(max(2*n.Mu*C.Data[at]/w, lo), hi)
-		n.center.Data[at], n.at.Data[at] = v, n.F.Data[at]
+		n.Cells.Center.Data[at], n.at.Data[at] = v, n.F.Data[at]
 		if v > lo && v < hi {
 			n.at.Data[at] = y - n.Cells.Stiffness()*v
 		}
@@ -187,13 +216,13 @@ func (n *Newton) sharpen(C blas.General, share float64) {
 
 // soften raises κ, and reports false where it is as large as it is to be.
 func (n *Newton) soften() bool {
-	if n.Cells.Kind == loss.Logistic || n.kappa >= softFirst*n.size {
+	if n.Cells.Kind == loss.Logistic || n.Cells.Kappa >= softFirst*n.size {
 		return false
 	}
-	if n.kappa /= softLeast; n.kappa == 0 {
-		n.kappa = softWarm * n.size
+	if n.Cells.Kappa /= softLeast; n.Cells.Kappa == 0 {
+		n.Cells.Kappa = softWarm * n.size
 	}
-	n.kappa = math.Min(n.kappa, softFirst*n.size)
+	n.Cells.Kappa = math.Min(n.Cells.Kappa, softFirst*n.size)
 	return true
 }
 
@@ -204,56 +233,62 @@ func (n *Newton) begin() {
 	n.search()
 }
 
-// gaps are the certificates P − D at fixed kernels for C in the box, of the rounded loss and of the loss itself.
-func (n *Newton) gaps(C, F blas.General) (soft, whole float64) {
-	form := 2 * n.Mu * blas.Inner(C, F)
-	whole = n.Cells.Sum(F) + form - n.Cells.Dual(C, n.Mu, 1)
-	if n.kappa == 0 {
-		return whole, whole
+// gap is the certificates P − D at fixed kernels of the rounded loss and of the loss itself, and P of that.
+type gap struct{ soft, whole, primal float64 }
+
+// gapAt is that for C in the box.
+func (n *Newton) gapAt(C, F blas.General) (g gap) {
+	form, exact := n.Mu*blas.Inner(C, F), n.Cells.Exact()
+	g.primal = exact.Sum(F) + form
+	g.whole = g.primal + form - exact.Dual(C, n.Mu, 1)
+	if n.Cells.Kappa == 0 {
+		g.soft = g.whole
+		return g
 	}
 	stiff := n.Cells.Stiffness()
-	return form + n.Cells.Add(func(at int, y, w float64) float64 {
-		u, _ := n.slopeAt(at, y, F.Data[at])
-		v, center := 2*n.Mu*C.Data[at]/w, n.center.Data[at]
-		value := u*(y-F.Data[at]-stiff*u/2) - n.kappa/2*square(u-center)
-		return w * (value - v*(y-stiff*v/2) + n.kappa/2*square(v-center))
-	}), whole
+	g.soft = 2*form + n.Cells.Add(func(at int, y, w float64) float64 {
+		u, _ := n.Cells.SlopeAt(at, y, F.Data[at])
+		v, center := 2*n.Mu*C.Data[at]/w, n.Cells.Center.Data[at]
+		value := u*(y-F.Data[at]-stiff*u/2) - n.Cells.Kappa/2*square(u-center)
+		return w * (value - v*(y-stiff*v/2) + n.Cells.Kappa/2*square(v-center))
+	})
+	return g
 }
 
 // candidate is the certificates of the next iterate, moved into the box, which it leaves in D.
-func (n *Newton) candidate() (soft, whole float64) {
+func (n *Newton) candidate() gap {
 	blas.Copy(n.D, n.C1)
 	F := n.F1
 	if n.Cells.Clip(n.D, n.Mu) {
 		n.Map.ApplyMatrix(n.rhs, n.D)
 		F = n.rhs
 	}
-	return n.gaps(n.D, F)
+	return n.gapAt(n.D, F)
 }
 
 // step computes the next iterate C1 and its F1 by a system that is solved to a relative residual by the share of
 // the gap that is to remain and how open it is, and on to where the step is one of descent.
 func (n *Newton) step(ctx context.Context, share, open float64) error {
 	cells, moved := n.linearize()
-	if moved { // what the fixed cells change
-		n.Map.ApplyMatrix(n.F1, n.D)
-		blas.AddScaled(n.rhs, -1, n.F1)
+	if blas.Zero(n.fixed); moved { // what the fixed cells change
+		n.Map.ApplyMatrix(n.fixed, n.D)
+		blas.AddScaled(n.rhs, -1, n.fixed)
 	}
 	cells.Project(n.rhs, n.rhs)
 	blas.Zero(n.C1)
 	tol := math.Max(0.3*share, math.Min(newtonLoose/max(open, 1), 0.1*open))
-	if n.kappa > 0 {
-		tol = math.Min(tol, 0.1*n.kappa/n.size)
+	if n.Cells.Kappa > 0 {
+		tol = math.Min(tol, 0.1*n.Cells.Kappa/n.size)
 	}
 	tol = math.Max(newtonStrict, tol)
 	for {
-		err := n.Solve(ctx, n.C1, cells, n.rhs, tol)
+		err := n.Solve(ctx, n.C1, n.moved, cells, n.rhs, tol)
 		if err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
 			return err
 		}
 		cells.Project(n.move, n.C1)
 		blas.AddScaled(n.move, 1, n.D)
-		n.Map.ApplyMatrix(n.F1, n.move)
+		blas.AddScaled(n.moved, 1, n.fixed)
 		if err != nil || tol <= newtonStrict || n.descends() {
 			break
 		}
@@ -261,18 +296,19 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 	}
 	blas.Copy(n.C1, n.C)
 	blas.AddScaled(n.C1, 1, n.move)
-	blas.AddScaled(n.F1, 1, n.F)
+	blas.Copy(n.F1, n.F)
+	blas.AddScaled(n.F1, 1, n.moved)
 	return nil
 }
 
 // descends reports whether the residual ε of the system leaves the objective, as it is linearised, at least half of its
 // slope along the step d: it is −2(μ⟨d, Md⟩ + ‖PMd‖² + ⟨ε, PMd⟩) for the map M.
 func (n *Newton) descends() bool {
-	exact := n.Mu*blas.Inner(n.move, n.F1) + n.Cells.Add(func(at int, _, _ float64) float64 {
-		return n.W.Data[at] * square(n.F1.Data[at])
+	exact := n.Mu*blas.Inner(n.move, n.moved) + n.Cells.Add(func(at int, _, _ float64) float64 {
+		return n.W.Data[at] * square(n.moved.Data[at])
 	})
 	slope := n.Cells.Add(func(at int, _, _ float64) float64 {
-		return n.F1.Data[at] * (n.slope.Data[at]/2 - n.Mu*n.C.Data[at] + n.W.Data[at]*(n.at.Data[at]-n.F.Data[at]))
+		return n.moved.Data[at] * (n.slope.Data[at]/2 - n.Mu*n.C.Data[at] + n.W.Data[at]*(n.at.Data[at]-n.F.Data[at]))
 	})
 	return slope >= 0.5*exact
 }
@@ -302,30 +338,13 @@ func (n *Newton) slopes(F blas.General) float64 {
 	return floats.Max(n.Cells.Parts(func(lo, hi int) (top float64) {
 		for at := lo; at < hi; at++ {
 			if w := n.Cells.W.Data[at]; w > 0 {
-				slope, curvature := n.slopeAt(at, n.Cells.Y.Data[at], F.Data[at])
+				slope, curvature := n.Cells.SlopeAt(at, n.Cells.Y.Data[at], F.Data[at])
 				n.slope.Data[at], n.W.Data[at] = w*slope, w*curvature/2
 				top = max(top, curvature/2)
 			}
 		}
 		return top
 	}))
-}
-
-// slopeAt is −∂φ/∂F and ∂²φ/∂F² of a cell, of the rounded loss.
-func (n *Newton) slopeAt(at int, y, f float64) (slope, curvature float64) {
-	if n.kappa == 0 {
-		return n.Cells.Slope(y, f+n.Cells.OffsetAt(at))
-	}
-	lo, hi := n.Cells.Box(y)
-	stiff := n.Cells.Stiffness() + n.kappa
-	switch v := (y - f + n.kappa*n.center.Data[at]) / stiff; {
-	case v <= lo:
-		return lo, 0
-	case v >= hi:
-		return hi, 0
-	default:
-		return v, 1 / stiff
-	}
 }
 
 // search moves from C towards C1 to where the slope of the objective has all but vanished, and returns the share of
@@ -336,7 +355,7 @@ func (n *Newton) search() (step float64) {
 	first, second := blas.Inner(n.C, n.F1), blas.Inner(n.C1, n.F1)
 	slope := func(t float64) float64 {
 		return 2*n.Mu*(first+t*second) - n.Cells.Add(func(at int, y, w float64) float64 {
-			v, _ := n.slopeAt(at, y, n.F.Data[at]+t*n.F1.Data[at])
+			v, _ := n.Cells.SlopeAt(at, y, n.F.Data[at]+t*n.F1.Data[at])
 			return w * v * n.F1.Data[at]
 		})
 	}

@@ -36,8 +36,9 @@ func problem(t *testing.T, l loss.Loss) Problem {
 	return Problem{
 		Cells: c, Mu: sys.Mu,
 		Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: be},
-		Solve: func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+		Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
 			_, err := solver.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
+			solver.Predict(F)
 			return err
 		},
 	}
@@ -85,7 +86,7 @@ func TestMinimizeErrors(t *testing.T) {
 	if err := new(Newton).Minimize(ctx, blas.Like(p.Cells.Y), p, 1e-6); err != context.Canceled {
 		t.Errorf("a cancelled call: %v", err)
 	}
-	p.Solve = func(context.Context, blas.General, *linop.Cells, blas.General, float64) error {
+	p.Solve = func(context.Context, blas.General, blas.General, *linop.Cells, blas.General, float64) error {
 		return sylvester.ErrNotSPD
 	}
 	if err := new(Newton).Minimize(t.Context(), blas.Like(p.Cells.Y), p, 1e-6); err != sylvester.ErrNotSPD {

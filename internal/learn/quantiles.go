@@ -57,7 +57,7 @@ func (m *Method) quantiles(
 	fits, failed := make([]*bcd.Result, len(losses)), make([]error, len(losses))
 	side := func(step int) {
 		so := so
-		so.Reweighted = sylvester.NewReweighted(sylvester.Config{Backend: so.Backend, Seed: so.Seed})
+		so.LossStep = bcd.NewLossStep(sylvester.Config{Backend: so.Backend, Seed: so.Seed})
 		for k := at + step; k >= 0 && k < len(losses); k += step {
 			u, err := r.ByLoss(losses[k])
 			if err != nil {
@@ -99,9 +99,9 @@ func (m *Method) quantiles(
 	return columns.Join(outs), fault.From(open)
 }
 
-// levelScratch is the number of l×n matrices that a C step by a quantile works with: twelve of semismooth.Newton, at
+// levelScratch is the number of l×n matrices that a C step by a quantile works with: fourteen of semismooth.Newton, at
 // most eleven of sylvester.Reweighted, and the start.
-const levelScratch = 24
+const levelScratch = 26
 
 // foretold is where level k starts. Levels are learned from the one of number at outwards, in steps of 1 or −1, and
 // their coefficients are piecewise linear in the level: it is on the line through those of the two levels learned
