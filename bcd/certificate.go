@@ -117,7 +117,7 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 	if s.complete() {
 		yc, cc := s.along(&t.work, pt.X, V)
 		rest := t.space.rest() / t.mu
-		form = shape{V: V, t: t.bestShape(yc, cc, g), yc: rest, cc: rest / t.mu}
+		form = shape{V: V, t: t.bestShape(yc, cc, g, math.Inf(1)), yc: rest, cc: rest / t.mu}
 		top := 0.0
 		for i, v := range form.t {
 			form.yc += v * yc[i]
@@ -163,10 +163,12 @@ func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, 
 	left := func() float64 { return pt.cert.objective/t.lambda - t.omega(pt.eta) - low }
 	for range shapeSteps {
 		yc, cc := s.along(w, X, V)
-		shape := t.bestShape(yc, cc, g)
-		if s.convex() {
-			shape = t.bestShapeInBox(yc, g)
+		most := math.Inf(1)
+		if s.convex() { // beyond which coefficients may leave the box; the conjugate is taken for linear
+			most = 1
+			clear(cc)
 		}
+		shape := t.bestShape(yc, cc, g, most)
 		blas.Mul(t.be, XV, false, false, X, V)
 		blas.ScaleColumns(XV, shape)
 		blas.Mul(t.be, X, false, true, XV, V)
@@ -205,33 +207,17 @@ func (t *task) bestMultiple(m *measures, quad float64) float64 {
 
 // bestShape maximises 2⟨Y,CT⟩ − μ‖CT‖² − τ·λ_max(TᵀGT) over T = V·diag(t)·Vᵀ with
 // the eigenvectors V of G, eigenvalues g: the bound holds for the coefficients CT
-// as for any. With t_i²g_i ≤ ρ², the best t_i is min(yc_i/(μcc_i), ρ/√g_i), and
+// as for any. With t_i²g_i ≤ ρ², the best t_i ≤ most is min(most, yc_i/(μcc_i), ρ/√g_i), and
 // what is left is concave in ρ. Directions in which L is too small, whose g_i
 // exceed the rest, are cut down so, where scaling all of C, as T = sI does, would
 // let the largest g_i decide: the gap is smaller by orders of magnitude.
-func (t *task) bestShape(yc, cc, g []float64) []float64 {
-	free := make([]float64, len(g))
+func (t *task) bestShape(yc, cc, g []float64, most float64) []float64 {
+	free, top := make([]float64, len(g)), 0.0
 	for i := range g {
-		if yc[i] > 0 && t.mu*cc[i] > 0 {
-			free[i] = yc[i] / (t.mu * cc[i])
+		if yc[i] > 0 {
+			free[i] = math.Min(most, yc[i]/(t.mu*cc[i]))
 		}
-	}
-	return t.cutShape(free, g, func(i int, s float64) float64 { return s * (2*yc[i] - t.mu*s*cc[i]) })
-}
-
-// bestShapeInBox is bestShape for a loss that is not squared: no multiple is above 1, where coefficients may leave the
-// box, and what the conjugate loses by their size is left out.
-func (t *task) bestShapeInBox(yc, g []float64) []float64 {
-	free := make([]float64, len(g))
-	fill(free, 1)
-	return t.cutShape(free, g, func(i int, s float64) float64 { return 2 * s * yc[i] })
-}
-
-// cutShape are the multiples t_i ≤ free_i, of t_i²g_i ≤ ρ² for the ρ at which the sum of their values less τρ² is most.
-func (t *task) cutShape(free, g []float64, value func(i int, s float64) float64) []float64 {
-	top := 0.0
-	for i, s := range free {
-		top = math.Max(top, s*math.Sqrt(math.Max(g[i], 0)))
+		top = math.Max(top, free[i]*math.Sqrt(math.Max(g[i], 0)))
 	}
 	cut := func(i int, rho float64) float64 {
 		if g[i] > 0 {
@@ -242,7 +228,8 @@ func (t *task) cutShape(free, g []float64, value func(i int, s float64) float64)
 	rho, _ := concaveMax(math.Sqrt(math.Max(maxOf(g), 0)), top, func(rho float64) float64 {
 		v := -t.tau * rho * rho
 		for i := range free {
-			v += value(i, cut(i, rho))
+			s := cut(i, rho)
+			v += s * (2*yc[i] - t.mu*s*cc[i])
 		}
 		return v
 	})

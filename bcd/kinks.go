@@ -19,12 +19,11 @@ const (
 
 // smooth is a method for a loss whose kinks are rounded by a κ about a v⁰ that stay.
 type smooth interface {
-	// again is a point at the weights and output kernels of pt.
+	// again is a point at the weights and output kernels of pt. It forgets bounds by points before, which are of a loss
+	// with another rounding.
 	again(pt *point) *point
 	// descend goes on from the certified pt until the goal is met, and returns where it ends.
 	descend(ctx context.Context, pt *point, goal float64) (*point, error)
-	// forget drops bounds that earlier points gave, which are of a loss with another rounding.
-	forget()
 	// sharpen makes the coefficients of pt the v⁰, and multiplies κ by fall.
 	sharpen(ctx context.Context, pt *point, fall float64) error
 }
@@ -42,7 +41,6 @@ func (f *fit) withoutKinks(ctx context.Context, pt *point, goal float64, by smoo
 	for lowest, idle := math.Inf(1), 0; idle < roundedIdle; idle++ {
 		aim := math.Max(goal, roundedFall*pt.cert.relative())
 		s.hold(true)
-		by.forget()
 		pt = by.again(pt)
 		if err := f.evaluate(ctx, pt, f.tolFor(pt, innerShare, aim), goal/2); err != nil {
 			return err

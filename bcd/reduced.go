@@ -31,9 +31,10 @@ func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
 	return err
 }
 
-func (r *reduced) again(pt *point) *point { return r.t.next(pt, pt.eta, pt.L) }
-
-func (r *reduced) forget() { r.t.overL = bound{} }
+func (r *reduced) again(pt *point) *point {
+	r.t.overL = bound{}
+	return r.t.next(pt, pt.eta, pt.L)
+}
 
 func (r *reduced) sharpen(ctx context.Context, pt *point, fall float64) error {
 	r.convex.newton.Sharpen(pt.X, fall)

@@ -87,9 +87,10 @@ func (f *sumModel) descend(ctx context.Context, pt *point, goal float64) (*point
 	return f.quasiNewton(ctx, pt, goal)
 }
 
-func (f *sumModel) again(pt *point) *point { return f.next(pt, pt.Ls) }
-
-func (f *sumModel) forget() { f.low = math.Inf(-1) }
+func (f *sumModel) again(pt *point) *point {
+	f.low = math.Inf(-1)
+	return f.next(pt, pt.Ls)
+}
 
 func (f *sumModel) sharpen(_ context.Context, pt *point, fall float64) error {
 	f.newton.Sharpen(pt.X, fall)

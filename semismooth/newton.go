@@ -48,8 +48,6 @@ type Problem struct {
 type Newton struct {
 	Problem
 	soft float64 // κ over size from which a start other than 0 is expected to leave the gap asked for, 0 if unknown
-	held bool    // the call before held the rounding
-	left float64 // the certificate that they left in the call before, relative to the loss of the function 0
 	size float64 // mean of |y − F| over the width of the box, at the start of a call
 
 	C, F, C1, F1, D, rhs blas.General // the iterate, the next, and scratch
@@ -104,10 +102,9 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	blas.Copy(n.C1, C)
 	n.Map.ApplyMatrix(n.F1, C)
 	n.size = n.scale(n.F1)
-	if !n.Hold {
-		n.round(tol, blas.Frob(C) == 0, resumed)
+	if !n.Hold && !resumed {
+		n.round(blas.Frob(C) == 0)
 	}
-	n.held = n.Hold
 	n.begin()
 	if !resumed {
 		blas.Copy(n.at, n.F)
@@ -130,7 +127,6 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		return g.whole / math.Max(target, math.SmallestNonzeroFloat64)
 	}
 	best := n.gapAt(C, F)
-	defer func() { n.left = math.Max(over(best)*tol, openTarget) }()
 	again := func() {
 		n.Map.ApplyMatrix(n.F1, C)
 		best = n.gapAt(C, n.F1)
@@ -177,18 +173,12 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 }
 
 // round chooses κ and v⁰ for a call that goes on from C1, which is 0 or not.
-func (n *Newton) round(tol float64, zero, resumed bool) {
-	if !resumed || n.Cells.Center.Rows != n.C1.Rows || n.Cells.Center.Cols != n.C1.Cols {
-		n.Cells.Kappa, n.Cells.Center = 0, blas.NewGeneral(n.C1.Rows, n.C1.Cols)
-		if n.Cells.Kind == loss.Quantile {
-			if n.Cells.Kappa = cmp.Or(n.soft, softWarm) * n.size; zero {
-				n.Cells.Kappa = softFirst * n.size
-			}
+func (n *Newton) round(zero bool) {
+	n.Cells.Rounding = loss.Rounding{Center: blas.NewGeneral(n.C1.Rows, n.C1.Cols)}
+	if n.Cells.Kind == loss.Quantile {
+		if n.Cells.Kappa = cmp.Or(n.soft, softWarm) * n.size; zero {
+			n.Cells.Kappa = softFirst * n.size
 		}
-		return
-	}
-	if !n.held {
-		n.Cells.Kappa *= math.Max(1, math.Sqrt(tol/n.left))
 	}
 }
 
