@@ -262,7 +262,7 @@ func (t *task) bestScale(m *measures, penalty func(s float64) float64) float64 {
 	hi := 1.0 // where the rounding of ‖C‖² in feature space leaves no bound of s
 	switch quad := t.mu * m.cc; {
 	case m.dual != nil:
-		hi = math.Min(m.dual.most, mostMultiple)
+		hi = math.Min(m.dual.Most, mostMultiple)
 	case !(m.yc > 0):
 		return value(0)
 	case quad > 0:

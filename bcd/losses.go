@@ -5,6 +5,7 @@ package bcd
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -26,7 +27,7 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Spac
 	if l.Kind == loss.Squared {
 		return NewWeighted(K, Y, W)
 	}
-	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1, loss: loss.Cells{Loss: l, Offset: offset}}
+	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1}
 	if s.bad = checkCellWeights(Y, W); s.bad == nil {
 		if s.bad = l.Check(); s.bad != nil {
 			s.bad = fmt.Errorf("%w: %w", ErrInput, s.bad)
@@ -38,31 +39,18 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Spac
 	if s.bad != nil {
 		return s
 	}
-	s.rows, s.Y = 0, blas.Like(Y)
-	s.loss.Y, s.loss.W = s.Y, blas.Like(Y)
+	cells, err := loss.NewCells(l, Y, func(i, j int) float64 { return weightAt(W, i, j) }, offset)
+	if err != nil {
+		s.bad = fmt.Errorf("%w: %w", ErrInput, err)
+		return s
+	}
+	s.rows = 0
 	for i := range Y.Rows {
-		observed := false
-		for j, y := range blas.Row(Y, i) {
-			if math.IsNaN(y) {
-				continue
-			}
-			observed = true
-			w := weightAt(W, i, j)
-			if err := l.CheckTarget(y); err != nil && w > 0 {
-				s.bad = fmt.Errorf("%w: row %d, column %d: %w", ErrInput, i, j, err)
-				return s
-			}
-			blas.Row(s.loss.W, i)[j] = w
-			if w > 0 {
-				blas.Row(s.Y, i)[j] = y
-				s.yy += w * l.Value(y, s.loss.OffsetAt(j))
-			}
-		}
-		if observed {
+		if slices.ContainsFunc(blas.Row(Y, i), func(y float64) bool { return !math.IsNaN(y) }) {
 			s.rows++
 		}
 	}
-	s.loss.Zero = s.yy
+	s.loss, s.Y, s.yy = *cells, cells.Y, cells.Zero
 	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return s.loss.W.Data[i*Y.Cols+j] > 0 })
 	return s
 }
@@ -103,39 +91,6 @@ func (s *samples) minimized() *loss.Cells {
 	return s.loss.Exact()
 }
 
-// dualAt is the lower side of the certificate at multiples of C.
-func (s *samples) dualAt(m *measures, cells *loss.Cells, C blas.General, mu float64) *dual {
-	d := &dual{most: math.Inf(1)}
-	var square, cross, center float64 // Σw·v², Σw·v·v⁰ and Σw·(v⁰)²
-	cells.Each(func(at int, y, w float64) {
-		lo, hi := cells.Box(y)
-		v := 2 * mu * C.Data[at] / w
-		switch {
-		case v > 0:
-			d.most = math.Min(d.most, hi/v)
-		case v < 0:
-			d.most = math.Min(d.most, lo/v)
-		}
-		if cells.Kappa > 0 {
-			v0 := cells.Center.Data[at]
-			square, cross, center = square+w*v*v, cross+w*v*v0, center+w*v0*v0
-		}
-	})
-	d.most = math.Max(d.most, 1) // below by rounding
-	yc, cc, half := m.yc, mu*m.cc, cells.Kappa/(2*mu)
-	switch cells.Kind {
-	case loss.Huber:
-		d.value = func(scale float64) float64 { return scale * (2*yc - scale*cc) }
-	case loss.Quantile:
-		d.value = func(scale float64) float64 {
-			return 2*scale*yc - half*(scale*(scale*square-2*cross)+center)
-		}
-	default:
-		d.value = func(scale float64) float64 { return cells.Dual(C, mu, scale) / mu }
-	}
-	return d
-}
-
 // measureConvex fills in what fit measures of a loss other than the squared one.
 func (s *samples) measureConvex(m *measures, mu float64, C, F blas.General) {
 	cells := s.minimized()
@@ -154,7 +109,7 @@ func (s *samples) dualMeasures(X blas.General, mu float64) (m measures) {
 		return m
 	}
 	s.loss.Each(func(at int, _, w float64) { m.cc += X.Data[at] * (X.Data[at] / w) })
-	m.dual = s.dualAt(&m, s.minimized(), X, mu)
+	m.dual = s.minimized().Multiples(X, mu)
 	return m
 }
 

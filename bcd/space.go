@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 )
 
 // Space is where the unknown of the linear system lives. [NewSamples] and
@@ -97,15 +98,8 @@ type measures struct {
 	// CᵀK_jC and (K_jC)ᵀK_jC of a sum, both triangles; no Data where they were not measured.
 	Gs, Hs []blas.General
 
-	rounding rounding // of all these; 0 in sample space
-	dual     *dual    // of a loss that is not squared
-}
-
-// dual is the concave side of the certificate for the coefficients s·C, 0 ≤ s ≤ most, without the term of the kernels:
-// value(s) = Σ ψ*(2μsC)/μ (mathematics.md §15).
-type dual struct {
-	most  float64
-	value func(s float64) float64
+	rounding rounding        // of all these; 0 in sample space
+	dual     *loss.Multiples // (mathematics.md §15) of a loss that is not squared
 }
 
 // conjugate is the dual value at s·C, 2s⟨Y,C⟩ − s²μ‖C‖² for the squared loss.
@@ -113,10 +107,10 @@ func (m *measures) conjugate(mu, s float64) float64 {
 	switch {
 	case m.dual == nil:
 		return s * (2*m.yc - s*mu*m.cc)
-	case s > m.dual.most:
+	case s > m.dual.Most:
 		return math.Inf(-1)
 	}
-	return m.dual.value(s)
+	return m.dual.Value(s)
 }
 
 // rounding is how much the certificate allows for the rounding of its measures. c and G

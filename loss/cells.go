@@ -1,6 +1,9 @@
 package loss
 
 import (
+	"fmt"
+	"math"
+
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
@@ -15,6 +18,26 @@ type Cells struct {
 	Offset []float64    // of the predictions, one for each column; nil for 0
 	Zero   float64      // the sum for F = 0
 	Rounding
+}
+
+// NewCells is the loss summed over the targets that are not NaN, of the given weights ≥ 0. The error names a target of
+// positive weight that the loss is not defined for.
+func NewCells(l Loss, Y blas.General, weight func(i, j int) float64, offset []float64) (*Cells, error) {
+	c := &Cells{Loss: l, Y: blas.Like(Y), W: blas.Like(Y), Offset: offset}
+	for i := range Y.Rows {
+		for j, y := range blas.Row(Y, i) {
+			w := weight(i, j)
+			if !(w > 0) || math.IsNaN(y) {
+				continue
+			}
+			if err := l.CheckTarget(y); err != nil {
+				return nil, fmt.Errorf("row %d, column %d: %w", i, j, err)
+			}
+			c.Y.Data[i*Y.Cols+j], c.W.Data[i*Y.Cols+j] = y, w
+		}
+	}
+	c.Zero = c.Sum(blas.Like(Y))
+	return c, nil
 }
 
 // Rounding takes the kinks from a loss: it becomes the largest over the box of v·(y − f) less what [Loss.Conjugate]
@@ -117,6 +140,40 @@ func (c *Cells) Dual(C blas.General, mu, scale float64) float64 {
 		v := min(max(2*mu*scale*C.Data[at]/w, lo), hi) // it is outside by rounding
 		return w * c.conjugateAt(at, y, v)
 	})
+}
+
+// Multiples is the dual side of the certificate of coefficients s·C, without the term of the kernels.
+type Multiples struct {
+	Most  float64                 // the largest s of which v is in the box
+	Value func(s float64) float64 // Σ w·(ψ*(v) − v·offset)/μ at v = 2μsC/w for s up to Most
+}
+
+// Multiples is that of C.
+func (c *Cells) Multiples(C blas.General, mu float64) *Multiples {
+	m := &Multiples{Most: math.Inf(1)}
+	var vy, vv, cross, center float64 // Σw·v·y, Σw·v², Σw·v·v⁰ and Σw·(v⁰)²
+	c.Each(func(at int, y, w float64) {
+		lo, hi := c.Box(y)
+		v := 2 * mu * C.Data[at] / w
+		switch {
+		case v > 0:
+			m.Most = min(m.Most, hi/v)
+		case v < 0:
+			m.Most = min(m.Most, lo/v)
+		}
+		vy, vv = vy+w*v*y, vv+w*v*v
+		if c.Kappa > 0 {
+			v0 := c.Center.Data[at]
+			cross, center = cross+w*v*v0, center+w*v0*v0
+		}
+	})
+	m.Most = max(m.Most, 1) // below by rounding
+	curve := (c.Stiffness() + c.Kappa) / 2
+	m.Value = func(s float64) float64 { return (s*(vy+c.Kappa*cross-s*curve*vv) - c.Kappa/2*center) / mu }
+	if c.Kind == Logistic {
+		m.Value = func(s float64) float64 { return c.Dual(C, mu, s) / mu }
+	}
+	return m
 }
 
 // Clip moves v = 2μC/w into the box, by C in place, and reports whether it was outside.
