@@ -229,7 +229,8 @@ type Result struct {
 
 // Step is what Trace sees. Its slices die with the call. With 4096 outputs and more,
 // of as high a rank, GapL is that within the directions of outputs taken so far;
-// in the Result it holds for all.
+// in the Result it holds for all. Of quantiles the objective and the gaps are mostly
+// those of a loss with rounded kinks; in the Result they are of the loss itself.
 type Step struct {
 	Iter             int
 	Objective        float64
