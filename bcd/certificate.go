@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/concave"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
 )
@@ -225,7 +226,7 @@ func (t *task) bestShape(yc, cc, g []float64, most float64) []float64 {
 		}
 		return free[i]
 	}
-	rho, _ := concaveMax(math.Sqrt(math.Max(maxOf(g), 0)), top, func(rho float64) float64 {
+	rho, _ := concave.Max(math.Sqrt(math.Max(maxOf(g), 0)), top, func(rho float64) float64 {
 		v := -t.tau * rho * rho
 		for i := range free {
 			s := cut(i, rho)
@@ -268,73 +269,12 @@ func (t *task) bestScale(m *measures, penalty func(s float64) float64) float64 {
 	case quad > 0:
 		hi = m.yc / quad
 	}
-	_, best := concaveMax(1, hi, value)
+	_, best := concave.Max(1, hi, value)
 	return best
-}
-
-// concaveMax is the maximum of a concave function on [0,hi], and where: from start by
-// factors of 2 while the value grows, then by golden section. It is found to rounding,
-// however small it is beside hi.
-func concaveMax(start, hi float64, value func(s float64) float64) (at, best float64) {
-	s := math.Min(start, hi)
-	v := value(s)
-	for s < hi { // ends: s reaches hi
-		next := math.Min(2*s, hi)
-		w := value(next)
-		if !(w > v) {
-			break
-		}
-		s, v = next, w
-	}
-	for s > 0 { // ends: s underflows
-		w := value(s / 2)
-		if v > math.Inf(-1) && !(w > v) {
-			break
-		}
-		s, v = s/2, w
-	}
-	at, best = goldenMax(s/2, math.Min(2*s, hi), goldenSteps, value)
-	for _, x := range []float64{0, s} {
-		if w := value(x); !(w <= best) {
-			at, best = x, w
-		}
-	}
-	return at, best
 }
 
 // mostMultiple bounds the multiples of the coefficients that a bound is looked for at.
 const mostMultiple = 0x1p20
-
-// goldenSteps is how many steps of a golden-section search find a maximum to rounding.
-const goldenSteps = 80
-
-// goldenMax is the largest value met in a golden-section search on [lo,hi], lo
-// included, of a concave function, and where.
-func goldenMax(lo, hi float64, steps int, value func(s float64) float64) (at, best float64) {
-	at, best = lo, value(lo)
-	see := func(s float64) float64 {
-		v := value(s)
-		if v > best {
-			at, best = s, v
-		}
-		return v
-	}
-	ratio := (math.Sqrt(5) - 1) / 2
-	a, b := hi-ratio*(hi-lo), lo+ratio*(hi-lo)
-	fa, fb := see(a), see(b)
-	for range steps {
-		if fa >= fb {
-			hi, b, fb = b, a, fa
-			a = hi - ratio*(hi-lo)
-			fa = see(a)
-		} else {
-			lo, a, fa = a, b, fb
-			b = lo + ratio*(hi-lo)
-			fb = see(b)
-		}
-	}
-	return at, best
-}
 
 // maxOf is the largest of x and 0, NaN where one is.
 func maxOf(x []float64) float64 { return regularizer.Lp{P: 2}.Norm(x) }

@@ -26,8 +26,8 @@ import (
 // solve it. They are preconditioned by the inverse of A ↦ μ·A + K·A·Λ on leading eigenvectors of K, where
 // Λ = Vᵀ·diag(w̄)·V with the mean weight w̄ of each column, and V is turned so that Λ is diagonal. An iteration
 // multiplies K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops. The residual R of A leaves
-// P·(K·R·Vᵀ)/μ of Y. Cholesky's factor of the observed cells takes the place of iterations that are expected to take
-// longer, and of those that have.
+// P·(K·R·Vᵀ)/μ of Y. Cholesky's factor of the observed cells, or of others and a border, takes the place of iterations
+// that are expected to take longer, and of those that have.
 //
 // It keeps the eigenvectors after Invalidate until iterations have doubled, and serves one goroutine. Scratch:
 // 9·l·r + 2·l·n floats.
