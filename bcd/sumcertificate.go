@@ -106,7 +106,7 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 	}
 	// The level of the optimum is near ⟨G_j,L_j⟩ in the mean.
 	low := math.Min(1, clipFrom*pt.form/(t.tau*f.norm.Conjugate(pt.top)))
-	_, best := concave.Section(low, 1, max(clipLeast, min(clipMost, int(clipWork/(float64(len(idx)*t.n)*float64(t.n*t.n))))),
-		value)
+	steps := int(clipWork / (float64(len(idx)*t.n) * float64(t.n*t.n)))
+	_, best := concave.Section(low, 1, max(clipLeast, min(clipMost, steps)), value)
 	return best
 }
