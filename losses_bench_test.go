@@ -12,8 +12,7 @@ import (
 
 // BenchmarkLosses fits 50 outputs on 2000 samples of 8 inputs at one λ with weights and L learned: squares, with
 // log-normal weights of cells (σ = 1), huber where one cell in twenty is grossly wrong, and 1 and 19 quantiles. It does
-// so on three tables, since the time of one quantile differed by a factor of 3.6 among six of them once. The first fit
-// of a process takes longer than the same fit later.
+// so on three tables, since the time of one quantile differed by a factor of 3.6 among six of them once.
 func BenchmarkLosses(b *testing.B) {
 	for seed := range uint64(3) {
 		b.Run(fmt.Sprintf("seed=%d", seed+1), func(b *testing.B) { benchmarkLosses(b, seed+1) })
