@@ -215,8 +215,8 @@ func (t *task) bestMultiple(m *measures, quad float64) float64 {
 func (t *task) bestShape(yc, cc, g []float64, most float64) []float64 {
 	free, top := make([]float64, len(g)), 0.0
 	for i := range g {
-		if yc[i] > 0 {
-			free[i] = math.Min(most, yc[i]/(t.mu*cc[i]))
+		if free[i] = math.Min(most, yc[i]/(t.mu*cc[i])); !(yc[i] > 0) || math.IsInf(free[i], 1) { // underflow
+			free[i] = 0
 		}
 		top = math.Max(top, free[i]*math.Sqrt(math.Max(g[i], 0)))
 	}
