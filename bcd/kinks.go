@@ -28,9 +28,10 @@ type smooth interface {
 	sharpen(ctx context.Context, pt *point, fall float64) error
 }
 
-// withoutKinks descends for a loss whose kinks are rounded by one κ about one v⁰: as a function of weights and L it has
-// the derivatives that its coefficients give, and a curvature. It does so for a part of the gap at a time, as a large
-// κ makes small work. The first κ and v⁰ are those of a C step, others about the coefficients where the descent ends.
+// withoutKinks descends for a loss with kinks in stages, each for a part of the gap. In a stage κ and v⁰ stay: the
+// least value of the rounded loss over C, as a function of the weights and L, has the derivatives that C gives, and a
+// curvature. A large κ makes systems cheap, and leaves much of the gap of the loss itself. The first κ and v⁰ are those
+// of a C step; those of a later stage are a smaller κ, about the coefficients at which the stage before ends.
 func (f *fit) withoutKinks(ctx context.Context, pt *point, goal float64, by smooth) error {
 	s := f.t.space.inSamples()
 	defer s.hold(false)

@@ -145,9 +145,8 @@ func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.Gener
 	return w.xl
 }
 
-// curvature is the mean over all cells of ½w·∂²φ/∂F² at pt, the mean weight for squares. A quantile has kinks in its
-// place, which over many cells curve the loss by the density of the residuals at 0: that of the cells within half of
-// the mean |r| of it.
+// curvature is the mean over all cells of ½w·∂²φ/∂F² at pt, the mean weight for squares. A quantile has that of the
+// loss whose kinks the last C step has rounded.
 func (s *samples) curvature(pt *point) (mean float64) {
 	switch {
 	case s.cells == nil:

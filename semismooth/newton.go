@@ -226,11 +226,14 @@ func (n *Newton) begin() {
 // gap is the certificates P − D at fixed kernels of the rounded loss and of the loss itself, and P of that.
 type gap struct{ soft, whole, primal float64 }
 
-// gapAt is that for C in the box.
+// gapAt is that for C in the box. While the rounding stays it is that of the rounded loss alone.
 func (n *Newton) gapAt(C, F blas.General) (g gap) {
-	form, exact := n.Mu*blas.Inner(C, F), n.Cells.Exact()
-	g.primal = exact.Sum(F) + form
-	g.whole = g.primal + form - exact.Dual(C, n.Mu, 1)
+	form := n.Mu * blas.Inner(C, F)
+	if !n.Hold || n.Cells.Kappa == 0 {
+		exact := n.Cells.Exact()
+		g.primal = exact.Sum(F) + form
+		g.whole = g.primal + form - exact.Dual(C, n.Mu, 1)
+	}
 	if n.Cells.Kappa == 0 {
 		g.soft = g.whole
 		return g

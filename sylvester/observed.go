@@ -13,7 +13,7 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// cellMatrix is √w_ij·K_ii′·L_jj′·√w_i′j′ of the observed cells, by its rows.
+// cellMatrix is √w_ij·K_ii′·L_jj′·√w_i′j′ of the observed cells, whose elements are computed when asked for.
 type cellMatrix struct {
 	K, L blas.General // K without Data where it is to be formed
 	i, j []int        // row and column of every observed cell

@@ -158,6 +158,7 @@ func (s *Reweighted) direct(
 	be, n := blas.Until(ctx, s.keep.cfg.Backend), B.Cols
 	Y, L := blas.Clone(B), blas.NewGeneral(n, n)
 	sys.L.Dense(be, L)
+	s.chol.be = be // that before may have ended with its context
 	if s.chol.K.Rows == B.Rows && s.chol.same(L, sys.Mu) && s.few.set(&s.chol, cells) {
 		if s.refine(B, sys, cells, norm, opt, res, Y, s.few.Apply) {
 			return true, nil
