@@ -70,6 +70,11 @@ func NewLossStep(cfg sylvester.Config) *LossStep {
 	return &LossStep{systems: sylvester.NewReweighted(cfg)}
 }
 
+// Beside is a C step for the same kernels and output kernel, and another level, that begins with the rounding of s.
+func (s *LossStep) Beside(cfg sylvester.Config) *LossStep {
+	return &LossStep{newton: s.newton.Beside(), systems: s.systems.Beside(cfg)}
+}
+
 // kinked reports whether the loss has kinks that its coefficients are found without.
 func (s *samples) kinked() bool { return s != nil && s.loss.Kind == loss.Quantile }
 

@@ -172,6 +172,14 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	return nil
 }
 
+// Beside is a method whose first κ is the last one of n: for a problem like its, at another level.
+func (n *Newton) Beside() Newton {
+	if n.Cells == nil {
+		return Newton{}
+	}
+	return Newton{soft: n.Cells.Kappa / n.size}
+}
+
 // round chooses κ and v⁰ for a call that goes on from C1, which is 0 or not.
 func (n *Newton) round(zero bool) {
 	n.Cells.Rounding = loss.Rounding{Center: blas.NewGeneral(n.C1.Rows, n.C1.Cols)}

@@ -3,10 +3,6 @@
 package sylvester
 
 import (
-	"slices"
-
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/linop"
@@ -18,19 +14,25 @@ import (
 //	⎡M₀  B⎤⎡x₀⎤   ⎡y₀⎤
 //	⎣Bᵀ  D⎦⎣ z⎦ = ⎣ t⎦,   B = (M_{0,new}, E_gone),   D = diag(M_{new,new}, 0),
 //
-// whose x₀ is 0 where a cell is gone. With W = F⁻¹B it takes the factor of the k×k D − WᵀW, k = a + d, and
-// |Ω₀|²k + |Ω₀|k² + k³ flops.
+// whose x₀ is 0 where a cell is gone. With W = F⁻¹B it takes a factor of the k×k
+//
+//	D − WᵀW = ⎡ A  −Cᵀ⎤,   A = R·Rᵀ,   G + Z·Zᵀ for Z = C·R⁻ᵀ,   k = a + d,
+//	          ⎣−C  −G ⎦
+//
+// where A and G are positive definite, and |Ω₀|²k + |Ω₀|k² + k³/3 flops.
 type cellBorder struct {
 	o     *ObservedFactor
 	added cellMatrix // the new cells
 	gone  []int      // places in Ω₀
 	W     blas.General
-	schur mat.LU
+	schur blas.General // R, Z and the factor of G + Z·Zᵀ, in their places
 	v, t  blas.General
+	spent float64 // flops since the factor was made
 }
 
-// set is for cells, and reports false where a new factor costs less.
-func (b *cellBorder) set(o *ObservedFactor, cells *linop.Cells) bool {
+// set is for cells, and reports false where borders since the factor was made cost more than the given share of a new
+// factor, or rounding leaves no border.
+func (b *cellBorder) set(o *ObservedFactor, cells *linop.Cells, share float64) bool {
 	b.o, b.gone = o, b.gone[:0]
 	b.added = cellMatrix{K: o.K, L: o.L, i: b.added.i[:0], j: b.added.j[:0], root: b.added.root[:0]}
 	at, N := 0, len(o.i)
@@ -51,7 +53,8 @@ func (b *cellBorder) set(o *ObservedFactor, cells *linop.Cells) bool {
 		b.gone = append(b.gone, at)
 	}
 	a, k := len(b.added.i), len(b.added.i)+len(b.gone)
-	if fN, fk := float64(N), float64(k); fN*fN*fk+fN*fk*fk+fk*fk*fk > fN*fN*fN/3 {
+	fN, fk, all := float64(N), float64(k), float64(cells.Count())
+	if b.spent += fN*fN*fk + fN*fk*fk + fk*fk*fk/3; b.spent > share*all*all*all/3 {
 		return false
 	}
 	if k == 0 {
@@ -69,21 +72,30 @@ func (b *cellBorder) set(o *ObservedFactor, cells *linop.Cells) bool {
 	}
 	o.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, N, k, 1, o.factor.Data, o.factor.Stride,
 		b.W.Data, b.W.Stride)
-	D := blas.NewGeneral(k, k)
-	blas.GramOf(o.be, D, b.W)
-	blas.Scal(-1, D.Data)
+	b.schur = blas.Reshape(b.schur, k, k)
+	blas.GramOf(o.be, b.schur, b.W)
 	line := make([]float64, a)
 	for p := range a {
 		b.added.element(&b.added, p, line)
 		line[p] += o.mu
-		blas.Axpy(1, line, blas.Row(D, p)[:a])
+		row := blas.Row(b.schur, p)[:a]
+		blas.Scal(-1, row)
+		blas.Axpy(1, line, row)
 	}
-	b.schur.Factorize(mat.NewDense(k, k, D.Data))
-	return b.schur.Cond() < 1/borderCond
+	A, Z, G := b.parts()
+	if !o.be.Potrf(A) {
+		return false
+	}
+	o.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, k-a, a, 1, A.Data, A.Stride, Z.Data, Z.Stride)
+	blas.Gemm(o.be, false, true, 1, Z, Z, 1, G)
+	return o.be.Potrf(G)
 }
 
-// borderCond is the least reciprocal condition number of D − WᵀW at which rounding leaves half of the digits.
-const borderCond = 0x1p-26
+// parts is the places of R, Z and the factor of G + Z·Zᵀ.
+func (b *cellBorder) parts() (R, Z, G blas.General) {
+	a, d := len(b.added.i), len(b.gone)
+	return blas.View(b.schur, 0, 0, a, a), blas.View(b.schur, a, 0, d, a), blas.View(b.schur, a, a, d, d)
+}
 
 // Apply computes dst = M⁻¹·x on Ω and 0 elsewhere, for one column.
 func (b *cellBorder) Apply(dst, x blas.General) {
@@ -102,9 +114,13 @@ func (b *cellBorder) Apply(dst, x blas.General) {
 	b.added.gather(b.t.Data[:a], o.matrix(x))
 	o.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, N, 1, 1, o.factor.Data, o.factor.Stride, b.v.Data, 1)
 	blas.Gemm(o.be, true, false, -1, b.W, b.v, 1, b.t)
-	var z mat.VecDense
-	_ = b.schur.SolveVecTo(&z, false, mat.NewVecDense(k, b.t.Data)) // the residual tells what is wrong
-	copy(b.t.Data, z.RawVector().Data)
+	R, Z, G := b.parts()
+	u, w := blas.View(b.t, 0, 0, a, 1), blas.View(b.t, a, 0, k-a, 1)
+	o.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, a, 1, 1, R.Data, R.Stride, u.Data, 1)
+	blas.Gemm(o.be, false, false, -1, Z, u, -1, w)
+	blas.Potrs(o.be, G, w)
+	blas.Gemm(o.be, true, false, 1, Z, w, 1, u)
+	o.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, a, 1, 1, R.Data, R.Stride, u.Data, 1)
 	blas.Gemm(o.be, false, false, -1, b.W, b.t, 1, b.v)
 	o.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, N, 1, 1, o.factor.Data, o.factor.Stride, b.v.Data, 1)
 	for _, p := range b.gone {
@@ -115,9 +131,4 @@ func (b *cellBorder) Apply(dst, x blas.General) {
 	for p, i := range b.added.i {
 		out.Data[i*out.Stride+b.added.j[p]] = b.t.Data[p]
 	}
-}
-
-// same reports whether the factor is for L and μ.
-func (o *ObservedFactor) same(L blas.General, mu float64) bool {
-	return o.mu == mu && o.L.Rows == L.Rows && slices.Equal(o.L.Data, L.Data)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -40,6 +41,9 @@ type Reweighted struct {
 	leading Decomposition // the pairs that precondition
 	fresh   int           // iterations of the first call after the eigenvectors were made
 	last    int           // and of the last one
+	mu      float64       // of the last call
+	L       blas.General  // likewise
+	spent   int           // iterations of calls for these since the factor
 
 	A, KA, R, KR, before blas.General // l×r: the iterate, the residual and that before it, and their products with K
 	Z, KZ, P, KP         blas.General // the preconditioned residual, the direction, and their products with K
@@ -52,8 +56,15 @@ func NewReweighted(cfg Config) *Reweighted {
 	return &Reweighted{keep: keeper{cfg: cfg, below: exactBelow}}
 }
 
+// Beside returns a solver for the same K that shares what is known of it.
+func (s *Reweighted) Beside(cfg Config) *Reweighted {
+	o := NewReweighted(cfg)
+	o.keep.dec, o.keep.stale, o.chol.K = s.keep.dec, s.keep.stale, s.chol.K
+	return o
+}
+
 // Invalidate tells the solver that K has changed.
-func (s *Reweighted) Invalidate() { s.keep.stale, s.chol.K = true, blas.General{} }
+func (s *Reweighted) Invalidate() { s.keep.stale, s.chol.K, s.mu = true, blas.General{}, math.NaN() }
 
 // Solve overwrites B by the solution for cells of the given weights. Y is read on Ω only. A nil error means that
 // Result.Residual, ‖P·(K·(P·B)·L) + μB − Y‖_F/‖Y‖_F on Ω, is at most opt.Tol. Result.KC is empty, Options.Single and
@@ -79,9 +90,14 @@ func (s *Reweighted) Solve(
 	if err := s.turn(sys.L, cells); err != nil {
 		return res, err
 	}
-	worth := s.factorIterations(cells)
-	// Few cells take more iterations than usual, and others as many as in the call before.
-	if worth < max(4*usualSolves, float64(s.last)) {
+	s.same(sys)
+	// Few cells take more iterations than usual, and others as many as in the call before. At an L that has taken as
+	// many as are worth a factor, it is likely to serve more calls.
+	worth, expected := s.factorIterations(cells), max(4*usualSolves, float64(s.last))+float64(s.spent)
+	if done, err := s.bordered(ctx, B, sys, cells, norm, opt, &res, min(1, expected/worth)); done || err != nil {
+		return res, err
+	}
+	if worth < expected {
 		if done, err := s.direct(ctx, B, sys, cells, norm, opt, &res); done || err != nil {
 			return res, err
 		}
@@ -95,7 +111,7 @@ func (s *Reweighted) Solve(
 			return res, failed
 		}
 	}
-	if err != nil && !errors.Is(err, ErrNotConverged) {
+	if s.spent += res.Iter; err != nil && !errors.Is(err, ErrNotConverged) {
 		return res, err
 	}
 	s.spread(s.KA, cells)
@@ -104,6 +120,15 @@ func (s *Reweighted) Solve(
 	blas.Scal(1/sys.Mu, B.Data)
 	blas.AddScaled(s.KA, 1/sys.Mu, s.KR) // (P·B)·V = A + R/μ
 	return res, err
+}
+
+// same forgets the factor, and the iterations made, where L or μ are not those of the call before.
+func (s *Reweighted) same(sys System) {
+	L := blas.NewGeneral(sys.L.Dim(), sys.L.Dim())
+	sys.L.Dense(s.keep.cfg.Backend, L)
+	if s.mu != sys.Mu || L.Rows != s.L.Rows || !slices.Equal(L.Data, s.L.Data) {
+		s.mu, s.L, s.chol.mu, s.spent = sys.Mu, L, math.NaN(), 0
+	}
 }
 
 // Decompose is the decomposition of K, which iterations then take leading pairs of. It must not be changed.
@@ -142,28 +167,41 @@ func (s *Reweighted) factorIterations(cells *linop.Cells) float64 {
 	if cells.Count() > mostPairs(l) || memory.Check("", 8*(4./3*N*N+fl*fl), "") != nil {
 		return math.Inf(1)
 	}
-	q := 0
-	if dec := s.keep.dec; dec != nil {
-		q = len(dec.Sigma)
-	}
+	q := len(s.leading.Sigma)
 	c := costsOf(s.keep.cfg.Backend)
 	return c.cholesky(cells.Count(), 1, 1) / c.sketched.total(1, float64(len(s.lambda)), fl, float64(q))
 }
 
-// direct solves for the right side in B by Cholesky's factor, that of cells before where few differ, and reports false
-// where rounding leaves none that solves the system. norm is that of Y.
+// bordered solves for the right side in B by Cholesky's factor of cells before where few differ, at a cost of up to that
+// share of a new one, and reports false where it does not. norm is that of Y.
+func (s *Reweighted) bordered(
+	ctx context.Context, B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
+	share float64,
+) (done bool, err error) {
+	if s.chol.mu != sys.Mu {
+		return false, nil
+	}
+	s.chol.be = blas.Until(ctx, s.keep.cfg.Backend) // that before may have ended with its context
+	if !s.few.set(&s.chol, cells, share) {
+		return false, ctx.Err()
+	}
+	Y := blas.Clone(B)
+	if s.refine(B, sys, cells, norm, opt, res, Y, s.few.Apply) {
+		return true, nil
+	}
+	blas.Copy(B, Y)
+	return false, ctx.Err()
+}
+
+// direct solves for the right side in B by Cholesky's factor, and reports false where rounding leaves none that solves
+// the system. norm is that of Y.
 func (s *Reweighted) direct(
 	ctx context.Context, B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
 ) (done bool, err error) {
-	be, n := blas.Until(ctx, s.keep.cfg.Backend), B.Cols
-	Y, L := blas.Clone(B), blas.NewGeneral(n, n)
-	sys.L.Dense(be, L)
-	s.chol.be = be // that before may have ended with its context
-	if s.chol.K.Rows == B.Rows && s.chol.same(L, sys.Mu) && s.few.set(&s.chol, cells) {
-		if s.refine(B, sys, cells, norm, opt, res, Y, s.few.Apply) {
-			return true, nil
-		}
-	}
+	be := blas.Until(ctx, s.keep.cfg.Backend)
+	Y := blas.Clone(B)
+	s.few.spent = 0
+	s.spent = 0
 	if err := s.chol.set(ctx, be, sys, cells); err != nil {
 		if ctx.Err() == nil && errors.Is(err, ErrNotSPD) {
 			return false, nil

@@ -390,6 +390,9 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(s.Losses) > 1 {
+		so.LossStep = bcd.NewLossStep(sylvester.Config{Backend: m.Backend, Seed: m.Seed})
+	}
 	release, start := memory.Reserve(t.Held()), time.Now()
 	res, err := bcd.Solve(ctx, p, so)
 	if res != nil && p.Space.Unknowns() > linop.KeepBoth {

@@ -57,7 +57,7 @@ func (m *Method) quantiles(
 	fits, failed := make([]*bcd.Result, len(losses)), make([]error, len(losses))
 	side := func(step int) {
 		so := so
-		so.LossStep = bcd.NewLossStep(sylvester.Config{Backend: so.Backend, Seed: so.Seed})
+		so.LossStep = so.LossStep.Beside(sylvester.Config{Backend: so.Backend, Seed: so.Seed})
 		for k := at + step; k >= 0 && k < len(losses); k += step {
 			u, err := r.ByLoss(losses[k])
 			if err != nil {
