@@ -157,9 +157,6 @@ const (
 	// Z_ηᵀCL^½ from which it is computed anew.
 	termRounding = 0x1p-52
 	formTol      = 0x1p-26
-	// rankDrop is the size, relative to the largest and to machine precision times the
-	// longer side, below which a singular value is rounding.
-	rankDrop  = 4
-	stepTol   = 1e-12 // relative gap at which an L step by Frank–Wolfe ends before its iterations do
-	eigenDrop = 1e-15 // eigenvalues of L below this part of the largest are rounding
+	stepTol      = 1e-12 // relative gap at which an L step by Frank–Wolfe ends before its iterations do
+	eigenDrop    = 1e-15 // eigenvalues of L below this part of the largest are rounding
 )

@@ -5,10 +5,9 @@ package bcd
 import (
 	"context"
 	"math"
-	"math/rand/v2"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 )
 
 // directions are new columns for P: of those that one and two multiplications by
@@ -28,16 +27,16 @@ func (g *growing) directions(ctx context.Context, pt *point) (blas.General, erro
 	if k > 0 {
 		blas.Mul(t.be, blas.View(S, 0, 0, n, k), false, false, f.basis.P, blas.View(pt.L.V, 0, 0, q, k))
 	}
-	fillNormal(blas.View(S, 0, k, n, topBlock), t.seed)
+	linop.FillNormal(blas.View(S, 0, k, n, topBlock), t.seed)
 	W := blas.NewGeneral(n, S.Cols)
 	op.Apply(W, S)
-	Z := g.outside(W)
+	Z := linop.Outside(t.be, f.basis.P, W)
 	if Z.Cols == 0 {
 		return Z, nil
 	}
 	W = blas.NewGeneral(n, Z.Cols)
 	op.Apply(W, Z)
-	Z = g.outside(blas.SideBySide(Z, W))
+	Z = linop.Outside(t.be, f.basis.P, blas.SideBySide(Z, W))
 	// Rayleigh–Ritz: TGT on [P Z].
 	z := Z.Cols
 	GZ, M := blas.NewGeneral(n, z), blas.NewGeneral(q+z, q+z)
@@ -87,7 +86,7 @@ func (g *growing) chosen(Z, vectors blas.General, theta []float64, top float64, 
 	}
 	out := blas.NewGeneral(Z.Rows, keep)
 	blas.Mul(t.be, out, false, false, Z, blas.View(D, 0, z-keep, z, keep))
-	return g.outside(out)
+	return linop.Outside(t.be, g.basis.P, out)
 }
 
 // shapedWithin writes T·G·T for the G within P.
@@ -105,82 +104,14 @@ func (g *growing) shapedWithin(dst, G blas.General, form shape) {
 	blas.Mul(t.be, dst, false, false, X, T)
 }
 
-// outside is an orthonormal basis of what the columns of W add to P.
-func (g *growing) outside(W blas.General) blas.General {
-	t := g.t
-	W = blas.Clone(W)
-	for range 2 { // the second time for what rounding left
-		a := blas.NewGeneral(g.basis.P.Cols, W.Cols)
-		blas.Mul(t.be, a, true, false, g.basis.P, W)
-		blas.Gemm(t.be, false, false, -1, g.basis.P, a, 1, W)
-	}
-	normalizeColumns(W)
-	D, d := blas.NewGeneral(W.Cols, W.Cols), make([]float64, W.Cols)
-	blas.GramOf(t.be, D, W)
-	if t.be.Syevd(D, d) != nil {
-		return blas.General{}
-	}
-	first := slices.IndexFunc(d, func(v float64) bool { return v > 1e-8*d[len(d)-1] })
-	if first < 0 || !(d[len(d)-1] > 0) {
-		return blas.General{}
-	}
-	keep := W.Cols - first
-	Q := blas.NewGeneral(W.Rows, keep)
-	blas.Mul(t.be, Q, false, false, W, blas.View(D, 0, first, W.Cols, keep))
-	t.be.QR(Q, blas.General{})
-	a := blas.NewGeneral(g.basis.P.Cols, keep)
-	blas.Mul(t.be, a, true, false, g.basis.P, Q)
-	blas.Gemm(t.be, false, false, -1, g.basis.P, a, 1, Q)
-	return Q
-}
-
-// leadingBasis is an orthonormal basis of about the leading left singular vectors
-// of the n×N Bᵀ, by two steps of subspace iteration, joined to the columns of V.
-func leadingBasis(
+// firstBasis is of the leading right singular vectors of B and the first columns of V.
+func firstBasis(
 	ctx context.Context, be blas.Backend, B, V blas.General, wide int, seed uint64,
 ) (blas.General, error) {
-	n, k := B.Cols, max(wide/firstShare, topBlock)
-	T, S := blas.NewGeneral(n, k), blas.NewGeneral(B.Rows, k)
-	fillNormal(T, seed)
-	for range 3 {
-		if err := ctx.Err(); err != nil {
-			return T, err
-		}
-		blas.Mul(be, S, false, false, B, T)
-		be.QR(S, blas.General{})
-		blas.Mul(be, T, true, false, B, S)
+	T, err := linop.LeadingBasis(ctx, be, B, max(wide/firstShare, topBlock), seed)
+	if err == nil && V.Cols > 0 {
+		T = blas.SideBySide(blas.View(V, 0, 0, B.Cols, min(V.Cols, wide/2)), T)
 		be.QR(T, blas.General{})
 	}
-	if V.Cols > 0 {
-		T = blas.SideBySide(blas.View(V, 0, 0, n, min(V.Cols, wide/2)), T)
-		be.QR(T, blas.General{})
-	}
-	return T, nil
-}
-
-func fillNormal(a blas.General, seed uint64) {
-	rng := rand.New(rand.NewPCG(seed, 0x6f757470757473))
-	for i := range a.Rows {
-		row := blas.Row(a, i)
-		for j := range row {
-			row[j] = rng.NormFloat64()
-		}
-	}
-}
-
-// normalizeColumns scales the columns of a to norm 1; zero ones stay.
-func normalizeColumns(a blas.General) {
-	norm := make([]float64, a.Cols)
-	for i := range a.Rows {
-		for j, v := range blas.Row(a, i) {
-			norm[j] += v * v
-		}
-	}
-	for j, v := range norm {
-		norm[j] = 1
-		if v > 0 {
-			norm[j] = 1 / math.Sqrt(v)
-		}
-	}
-	blas.ScaleColumns(a, norm)
+	return T, err
 }

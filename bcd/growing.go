@@ -216,7 +216,7 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 	f, t := g.fit, g.t
 	N, q := pt.X.Rows, t.n
 	if Z.Cols > 0 {
-		f.basis.P = orthonormal(t.be, blas.SideBySide(f.basis.P, Z))
+		f.basis.P = linop.Orthonormal(t.be, blas.SideBySide(f.basis.P, Z))
 	}
 	t.setOutputs(f.basis.whole.project(t.be, f.basis.P))
 	if err := g.outputsChanged(); err != nil {
@@ -236,16 +236,4 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 		return err
 	}
 	return t.certify(pt)
-}
-
-// orthonormal removes from P, nearly orthonormal, what rounding has let in.
-func orthonormal(be blas.Backend, P blas.General) blas.General {
-	D, Q := blas.NewGeneral(P.Cols, P.Cols), blas.Like(P)
-	blas.GramOf(be, D, P)
-	blas.Scal(-0.5, D.Data)
-	for i := range P.Cols {
-		D.Data[i*D.Stride+i] += 1.5
-	}
-	blas.Mul(be, Q, false, false, P, D) // P(3I − PᵀP)/2
-	return Q
 }

@@ -4,7 +4,6 @@ package bcd
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 
@@ -35,10 +34,10 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 			if p.L != nil {
 				V = p.L.V
 			}
-			b.P, err = leadingBasis(ctx, be, Y, V, p.wide, opt.Seed)
+			b.P, err = firstBasis(ctx, be, Y, V, p.wide, opt.Seed)
 			b.whole = p.Space
 		} else {
-			b.P, err = rowBasis(be, Y)
+			b.P, err = linop.RowBasis(be, Y)
 		}
 		if err != nil {
 			return nil, b, err
@@ -137,51 +136,6 @@ func (b *basis) collect() {
 	if 8*len(b.P.Data) >= largeBasis {
 		runtime.GC()
 	}
-}
-
-// rowBasis is an orthonormal basis P (n×k) of the row space of the N×n Y, k ≥ 1.
-// It is the identity's shape, without data, when Y has full column rank.
-func rowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
-	N, n := Y.Rows, Y.Cols
-	full := blas.General{Rows: n, Cols: n}
-	k := min(N, n)
-	T := transpose(Y) // n×N
-	if n <= N {
-		T = blas.Clone(Y)
-	}
-	R := blas.NewGeneral(k, k)
-	be.QR(T, R)
-	// n > N: Yᵀ = T·R, so the left singular vectors of R turn T. n ≤ N: Y = T·R,
-	// and its right ones span the row space.
-	s, u, vt := make([]float64, k), blas.NewGeneral(k, k), blas.NewGeneral(k, k)
-	if err := be.SVD(R, s, u, vt); err != nil {
-		return full, fmt.Errorf("bcd: reducing the outputs: %w", err)
-	}
-	rank := 1
-	for rank < k && s[rank] > rankDrop*0x1p-52*float64(max(N, n))*s[0] {
-		rank++
-	}
-	switch {
-	case n <= N && rank == n:
-		return full, nil
-	case n <= N:
-		return transpose(blas.View(vt, 0, 0, rank, n)), nil
-	case rank == k:
-		return T, nil
-	}
-	P := blas.NewGeneral(n, rank)
-	blas.Mul(be, P, false, false, T, blas.View(u, 0, 0, k, rank))
-	return P, nil
-}
-
-func transpose(a blas.General) blas.General {
-	t := blas.NewGeneral(a.Cols, a.Rows)
-	for i := range a.Rows {
-		for j, v := range blas.Row(a, i) {
-			t.Data[j*t.Stride+i] = v
-		}
-	}
-	return t
 }
 
 // compress is PᵀLP.

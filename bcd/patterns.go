@@ -94,7 +94,7 @@ func (p *Pattern) stand(be blas.Backend) (R, T blas.General, err error) {
 	if err := be.Syevd(U, s); err != nil {
 		return R, T, err
 	}
-	least := math.Max(rankDrop*0x1p-52*float64(D)*s[D-1], math.SmallestNonzeroFloat64)
+	least := math.Max(linop.RankDrop*0x1p-52*float64(D)*s[D-1], math.SmallestNonzeroFloat64)
 	r := 0
 	for r < D && s[D-1-r] >= least {
 		r++

@@ -213,7 +213,7 @@ func (s *samples) spectral(H blas.General, sigma []float64) (blas.General, []flo
 // spectralRows are the rows of positive eigenvalue in descending order, times scale.
 func spectralRows(H blas.General, sigma []float64, scale func(sigma float64) float64) (blas.General, []float64) {
 	N := len(sigma)
-	least := rankDrop * 0x1p-52 * float64(N) * sigma[N-1]
+	least := linop.RankDrop * 0x1p-52 * float64(N) * sigma[N-1]
 	out, s := blas.NewGeneral(N, H.Cols), make([]float64, 0, N)
 	for i := N - 1; i >= 0 && sigma[i] > least; i-- {
 		row := blas.Row(out, len(s))
