@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/iokl/iokl/blas"
 )
 
 var all = []Loss{{}, {Huber, 0.7}, {Quantile, 0.2}, {Quantile, 0.5}, {Logistic, 0}}
@@ -102,6 +105,35 @@ func TestParse(t *testing.T) {
 	} {
 		if got, err := Parse(text); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+// Gap is the difference of the two sides, with kinks rounded and without.
+func TestGap(t *testing.T) {
+	const l, n, mu = 40, 3, 0.3
+	rng := rand.New(rand.NewPCG(5, 6))
+	random := func() blas.General {
+		a := blas.NewGeneral(l, n)
+		for i := range a.Data {
+			a.Data[i] = rng.NormFloat64()
+		}
+		return a
+	}
+	for _, loss := range []Loss{{Quantile, 0.3}, {Huber, 0.8}} {
+		c, err := NewCells(loss, random(), func(i, j int) float64 { return rng.Float64() }, []float64{1, 0, -2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		C, F := random(), random()
+		c.Clip(C, mu)
+		for _, kappa := range []float64{0, 0.2} {
+			if kappa > 0 {
+				c.Rounding = Rounding{kappa, random()}
+			}
+			if got, want := c.Gap(C, F, mu), c.Sum(F)-c.Dual(C, mu, 1); !(math.Abs(got-want) <= 1e-12*c.Zero) {
+				t.Errorf("%v, κ = %g: %g, want %g", loss, kappa, got, want)
+			}
 		}
 	}
 }

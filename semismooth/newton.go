@@ -237,22 +237,15 @@ type gap struct{ soft, whole, primal float64 }
 // gapAt is that for C in the box. While the rounding stays it is that of the rounded loss alone.
 func (n *Newton) gapAt(C, F blas.General) (g gap) {
 	form := n.Mu * blas.Inner(C, F)
-	if !n.Hold || n.Cells.Kappa == 0 {
-		exact := n.Cells.Exact()
-		g.primal = exact.Sum(F) + form
-		g.whole = g.primal + form - exact.Dual(C, n.Mu, 1)
-	}
-	if n.Cells.Kappa == 0 {
-		g.soft = g.whole
+	g.soft = 2*form + n.Cells.Gap(C, F, n.Mu)
+	if n.Hold && n.Cells.Kappa > 0 {
 		return g
 	}
-	stiff := n.Cells.Stiffness()
-	g.soft = 2*form + n.Cells.Add(func(at int, y, w float64) float64 {
-		u, _ := n.Cells.SlopeAt(at, y, F.Data[at])
-		v, center := 2*n.Mu*C.Data[at]/w, n.Cells.Center.Data[at]
-		value := u*(y-F.Data[at]-stiff*u/2) - n.Cells.Kappa/2*square(u-center)
-		return w * (value - v*(y-stiff*v/2) + n.Cells.Kappa/2*square(v-center))
-	})
+	exact := n.Cells.Exact()
+	g.primal, g.whole = exact.Sum(F)+form, g.soft
+	if n.Cells.Kappa > 0 {
+		g.whole = 2*form + exact.Gap(C, F, n.Mu)
+	}
 	return g
 }
 
