@@ -3,18 +3,18 @@
 package bcd
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc64"
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/checkpoint"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -38,11 +38,10 @@ type State struct {
 	Ls               []*linop.Spectral `json:"-"` // of a sum of separable kernels; nil: L_j = Eta_j·L
 }
 
-// A checkpoint is the magic string, a line of JSON, the numbers of S and V of L and of those of a sum, and of X, by
-// rows and little-endian, and the CRC-64 of all before it.
-const checkpointMagic = "iokl bcd state 2\n"
+// A checkpoint is a file of package checkpoint with the numbers of S and V of L and of those of a sum, and of X.
+const checkpointMagic = "iokl bcd state 3\n"
 
-// header is what the line of JSON says; other shapes are those of the problem.
+// header is that of a checkpoint; other shapes are those of the problem.
 type header struct {
 	State
 	Problem string
@@ -50,7 +49,23 @@ type header struct {
 	Ranks   []int // of L and of those of a sum
 }
 
-var crcTable = crc64.MakeTable(crc64.ECMA)
+// outputKernels are L and those of a sum.
+func (s *State) outputKernels() []*linop.Spectral { return append([]*linop.Spectral{s.L}, s.Ls...) }
+
+// numbers are those of a checkpoint, in its order.
+func (s *State) numbers() (all [][]float64) {
+	rows := func(a blas.General) {
+		for i := range a.Rows {
+			all = append(all, blas.Row(a, i))
+		}
+	}
+	for _, L := range s.outputKernels() {
+		all = append(all, L.S)
+		rows(L.V)
+	}
+	rows(s.X)
+	return all
+}
 
 // Encode writes the state together with a fingerprint of the data and parameters of p.
 func (s *State) Encode(w io.Writer, p *Problem) error {
@@ -60,31 +75,10 @@ func (s *State) Encode(w io.Writer, p *Problem) error {
 	}
 	h := header{State: *s}
 	h.Problem, h.Probes = q.fingerprint()
-	all := append([]*linop.Spectral{s.L}, s.Ls...)
-	for _, L := range all {
+	for _, L := range s.outputKernels() {
 		h.Ranks = append(h.Ranks, L.Rank())
 	}
-	line, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	sum := crc64.New(crcTable)
-	out := bufio.NewWriter(io.MultiWriter(w, sum))
-	_, _ = fmt.Fprintf(out, "%s%s\n", checkpointMagic, line) // out keeps its first error
-	numbers := func(a blas.General) {
-		for i := range a.Rows {
-			_ = binary.Write(out, binary.LittleEndian, blas.Row(a, i))
-		}
-	}
-	for _, L := range all {
-		numbers(blas.Vector(L.S))
-		numbers(L.V)
-	}
-	numbers(s.X)
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return binary.Write(w, binary.LittleEndian, sum.Sum64())
+	return checkpoint.Write(w, checkpointMagic, h, slices.Values(s.numbers()))
 }
 
 // DecodeState reads what Encode wrote, to its end, and checks that it belongs to p. The error wraps [ErrCheckpoint]
@@ -94,47 +88,35 @@ func DecodeState(rd io.Reader, p *Problem) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(rd)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
-	}
-	if !bytes.HasPrefix(text, []byte(checkpointMagic)) {
-		return nil, fmt.Errorf("%w: it does not begin as a checkpoint of this version does", ErrCheckpoint)
-	}
-	end := len(text) - 8
-	if end < 0 || crc64.Checksum(text[:end], crcTable) != binary.LittleEndian.Uint64(text[end:]) {
-		return nil, fmt.Errorf("%w: the checksum does not match", ErrCheckpoint)
-	}
-	line, rest, _ := bytes.Cut(text[len(checkpointMagic):end], []byte("\n"))
 	var h header
-	if err := json.Unmarshal(line, &h); err != nil {
+	in, err := checkpoint.Open(rd, checkpointMagic, &h)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	}
 	if err := h.compare(q.fingerprint()); err != nil {
 		return nil, err
 	}
-	x := make([]float64, len(rest)/8)
-	if _, err := binary.Decode(rest, binary.LittleEndian, x); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
-	}
-	bad := len(rest)%8 != 0 || len(h.Ranks) == 0
-	take := func(rows, cols int) blas.General {
-		if bad = bad || cols < 0 || cols > 0 && rows > len(x)/cols; bad {
-			return blas.General{}
-		}
-		a := blas.General{Rows: rows, Cols: cols, Stride: max(cols, 1), Data: x[: rows*cols : rows*cols]}
-		x = x[rows*cols:]
-		return a
-	}
-	s := &h.State
+	s, n := &h.State, q.Space.Outputs()
 	for _, r := range h.Ranks {
-		s.Ls = append(s.Ls, &linop.Spectral{S: take(1, r).Data, V: take(q.Space.Outputs(), r)})
+		if r < 0 || r > n {
+			return nil, fmt.Errorf("%w: an output kernel of rank %d for %d outputs", ErrCheckpoint, r, n)
+		}
+		s.Ls = append(s.Ls, &linop.Spectral{S: make([]float64, r), V: blas.NewGeneral(n, r)})
 	}
-	if s.X = take(q.Space.Unknowns(), q.Space.Outputs()); bad || len(x) > 0 {
-		return nil, fmt.Errorf("%w: its parts do not add up", ErrCheckpoint)
+	if len(s.Ls) == 0 {
+		return nil, fmt.Errorf("%w: it has no output kernel", ErrCheckpoint)
 	}
-	if s.L, s.Ls = s.Ls[0], s.Ls[1:]; len(s.Ls) == 0 {
+	s.L, s.X = s.Ls[0], blas.NewGeneral(q.Space.Unknowns(), n)
+	if s.Ls = s.Ls[1:]; len(s.Ls) == 0 {
 		s.Ls = nil
+	}
+	for _, part := range s.numbers() {
+		if err = in.Numbers(part); err != nil {
+			break
+		}
+	}
+	if err = cmp.Or(err, in.Last()); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	}
 	return s, s.check(q)
 }
@@ -164,6 +146,8 @@ func (s *State) check(p *Problem) error {
 	}
 	return checkFinite("the state's coefficients", s.X)
 }
+
+var crcTable = crc64.MakeTable(crc64.ECMA)
 
 // fingerprint tells problems apart: exactly by its text, and by one number per kernel that rounding may move a little
 // between machines.

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
-	"hash/crc64"
 	"io"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/checkpoint"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
@@ -155,11 +157,20 @@ func FuzzDecodeState(f *testing.F) {
 	if err := state.Encode(&whole, p); err != nil {
 		f.Fatal(err)
 	}
-	from := len(checkpointMagic)
-	f.Add(whole.Bytes()[from : whole.Len()-8])
-	f.Fuzz(func(t *testing.T, body []byte) {
-		text := append([]byte(checkpointMagic), body...)
-		text = binary.LittleEndian.AppendUint64(text, crc64.Checksum(text, crcTable))
+	from := len(checkpointMagic) + 8
+	end := from + int(binary.LittleEndian.Uint64(whole.Bytes()[from-8:]))
+	f.Add(whole.Bytes()[from:end], whole.Bytes()[end+8:whole.Len()-8])
+	f.Fuzz(func(t *testing.T, head, body []byte) {
+		numbers := make([]float64, len(body)/8)
+		if _, err := binary.Decode(body, binary.LittleEndian, numbers); err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		err := checkpoint.Write(&file, checkpointMagic, json.RawMessage(head), slices.Values([][]float64{numbers}))
+		if err != nil {
+			return // no JSON
+		}
+		text := file.Bytes()
 		s, err := DecodeState(bytes.NewReader(text), p)
 		if err != nil {
 			if !errors.Is(err, ErrCheckpoint) && !errors.Is(err, ErrForeign) && !errors.Is(err, ErrInput) {

@@ -51,8 +51,8 @@ func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
 	return P, nil
 }
 
-// LeadingBasis is an orthonormal basis (n×k) of about the k leading right singular vectors of the N×n B, by two steps of
-// subspace iteration (Halko, Martinsson and Tropp, doi:10.1137/090771806).
+// LeadingBasis is an orthonormal basis (n×k) of about the k leading right singular vectors of the N×n B, by two steps
+// of subspace iteration (Halko, Martinsson and Tropp, doi:10.1137/090771806).
 func LeadingBasis(ctx context.Context, be blas.Backend, B blas.General, k int, seed uint64) (blas.General, error) {
 	T, S := blas.NewGeneral(B.Cols, k), blas.NewGeneral(B.Rows, k)
 	FillNormal(T, seed)

@@ -172,8 +172,8 @@ func (s *Reweighted) factorIterations(cells *linop.Cells) float64 {
 	return c.cholesky(cells.Count(), 1, 1) / c.sketched.total(1, float64(len(s.lambda)), fl, float64(q))
 }
 
-// bordered solves for the right side in B by Cholesky's factor of cells before where few differ, at a cost of up to that
-// share of a new one, and reports false where it does not. norm is that of Y.
+// bordered solves for the right side in B by Cholesky's factor of cells before where few differ, at a cost of up to
+// that share of a new one, and reports false where it does not. norm is that of Y.
 func (s *Reweighted) bordered(
 	ctx context.Context, B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
 	share float64,

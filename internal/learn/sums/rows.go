@@ -10,13 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/checkpoint"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/stream"
@@ -187,11 +188,9 @@ func (d *Data) identity() (string, error) {
 	return fmt.Sprintf("%s %x", d.rows.Name, sha256.Sum256(text)), err
 }
 
-// A checkpoint is the magic, the length of the survey's JSON in 16 hexadecimal
-// digits, the JSON, its Castagnoli CRC-32 in 8 digits, and the sums as package stream writes them.
-const passMagic = "IOKLPASS1 "
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// A checkpoint is a file of package checkpoint with the survey for its header and no numbers, and behind it the sums as
+// package stream writes them.
+const passMagic = "IOKLPASS2"
 
 // checkpoint is the name of this rank's file.
 func (d *Data) checkpoint() string {
@@ -202,21 +201,13 @@ func (d *Data) checkpoint() string {
 }
 
 func (d *Data) save(a *stream.Accumulator) error {
-	text, err := json.Marshal(d.survey)
-	if err != nil {
-		return err
-	}
 	return atomicfile.Write(d.checkpoint(), func(w io.Writer) error {
-		if _, err := fmt.Fprintf(w, "%s%016x%s%08x", passMagic, len(text), text,
-			crc32.Checksum(text, castagnoli)); err != nil {
+		if err := checkpoint.Write(w, passMagic, d.survey, slices.Values([][]float64(nil))); err != nil {
 			return err
 		}
 		return a.Encode(w)
 	})
 }
-
-// maxSurvey bounds the survey that a checkpoint may hold, in bytes.
-const maxSurvey = 1 << 32
 
 // resume reads the survey of a checkpoint and returns the file, which goes on
 // with the sums; nil when there is none.
@@ -231,7 +222,7 @@ func (d *Data) resume() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := bufio.NewReader(f)
+	in := bufio.NewReaderSize(f, checkpoint.Buffer)
 	if d.survey, err = readSurvey(in, d.rows.Inputs, d.rows.Outputs); err != nil {
 		_ = f.Close()
 		return nil, fault.Input("%s: %v", d.checkpoint(), err)
@@ -242,33 +233,15 @@ func (d *Data) resume() (io.ReadCloser, error) {
 	}{in, f}, nil
 }
 
-var errNotPass = errors.New("it is no checkpoint of a streamed fit, or is damaged")
-
 func readSurvey(in io.Reader, d, n int) (*stream.Survey, error) {
-	head := make([]byte, len(passMagic)+16)
-	if _, err := io.ReadFull(in, head); err != nil || string(head[:len(passMagic)]) != passMagic {
-		return nil, errNotPass
-	}
-	var size int64
-	if k, _ := fmt.Sscanf(string(head[len(passMagic):]), "%x", &size); k != 1 || size < 0 || size > maxSurvey {
-		return nil, errNotPass
-	}
-	text, err := io.ReadAll(io.LimitReader(in, size))
-	sum := make([]byte, 8)
-	if err != nil {
-		return nil, errNotPass
-	}
-	if _, err := io.ReadFull(in, sum); err != nil ||
-		fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) != string(sum) {
-		return nil, errNotPass
-	}
 	s := new(stream.Survey)
-	if json.Unmarshal(text, s) != nil {
-		return nil, errNotPass
+	file, err := checkpoint.Open(in, passMagic, s)
+	if err == nil {
+		err = file.End()
 	}
-	if len(s.X.Mean) != d || len(s.Y.Mean) != n {
-		return nil, fmt.Errorf("it is of data with %d inputs and %d targets, these have %d and %d", len(s.X.Mean),
+	if err == nil && (len(s.X.Mean) != d || len(s.Y.Mean) != n) {
+		err = fmt.Errorf("it is of data with %d inputs and %d targets, these have %d and %d", len(s.X.Mean),
 			len(s.Y.Mean), d, n)
 	}
-	return s, nil
+	return s, err
 }
