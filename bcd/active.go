@@ -20,20 +20,8 @@ type activeSet struct {
 	fixed bool // all kernels stay
 }
 
-// mayLeaveOut reports whether the problem without its kernels of weight 0 has a regularizer of the same kind.
-func mayLeaveOut(reg regularizer.Regularizer) bool {
-	if u, ok := reg.(normInUnits); ok {
-		reg = u.Regularizer
-	}
-	switch reg.(type) {
-	case regularizer.Lp, regularizer.BlockR, regularizer.ElasticNet:
-		return true
-	}
-	return false
-}
-
 func newActiveSet(t *task) activeSet {
-	a := activeSet{reg: t.reg, idx: t.all, on: make([]bool, t.m), fixed: t.fixEta || !mayLeaveOut(t.reg)}
+	a := activeSet{reg: t.reg, idx: t.all, on: make([]bool, t.m), fixed: t.fixEta || !regularizer.Restricts(t.reg)}
 	for j := range a.on {
 		a.on[j] = true
 	}

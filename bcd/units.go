@@ -77,7 +77,7 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 		blas.Scal(1/u.L, q.L.S)
 	}
 	if _, scaleFree := q.Norm.(regularizer.Lp); !scaleFree {
-		q.Norm = normInUnits{q.Norm, y, b}
+		q.Norm = regularizer.InUnits{Regularizer: q.Norm, Y: y, B: b}
 	}
 	rho = rho * (u.L / y) * (u.L / y)
 	return &q, u, rho
@@ -96,34 +96,3 @@ func (u units) restore(X blas.General, L *linop.Spectral) (blas.General, *linop.
 
 // value turns a value of the objective, or a difference of two, into the caller's units.
 func (u units) value(v float64) float64 { return v * u.y * u.y }
-
-// normInUnits is ω·b/y², see units.
-type normInUnits struct {
-	regularizer.Regularizer
-	y, b float64
-}
-
-func (r normInUnits) Update(eta, alpha2 []float64) { r.Regularizer.Update(eta, r.given(alpha2)) }
-func (r normInUnits) Omega(eta []float64) float64  { return r.scaled(r.Regularizer.Omega(eta)) }
-func (r normInUnits) Conjugate(c []float64) float64 {
-	return r.scaled(r.Regularizer.Conjugate(r.given(c)))
-}
-
-func (r normInUnits) Gradient(dst, eta []float64) {
-	r.Regularizer.Gradient(dst, eta)
-	for j, v := range dst {
-		dst[j] = r.scaled(v)
-	}
-}
-
-// scaled is v·b/y².
-func (r normInUnits) scaled(v float64) float64 { return v / r.y * r.b / r.y }
-
-// given is v·y²/b.
-func (r normInUnits) given(v []float64) []float64 {
-	s := make([]float64, len(v))
-	for j, x := range v {
-		s[j] = x * r.y / r.b * r.y
-	}
-	return s
-}
