@@ -71,12 +71,19 @@ func LeadingBasis(ctx context.Context, be blas.Backend, B blas.General, k int, s
 // Outside is an orthonormal basis of what the columns of W add to the range of P, which has orthonormal columns.
 func Outside(be blas.Backend, P, W blas.General) blas.General {
 	W = blas.Clone(W)
+	whole := columnNorms(W)
 	for range 2 { // the second time for what rounding left
 		a := blas.NewGeneral(P.Cols, W.Cols)
 		blas.Mul(be, a, true, false, P, W)
 		blas.Gemm(be, false, false, -1, P, a, 1, W)
 	}
-	normalizeColumns(W)
+	scale := columnNorms(W)
+	for j, v := range scale {
+		if scale[j] = 0; v > 0x1p-40*whole[j] { // more than rounding
+			scale[j] = 1 / v
+		}
+	}
+	blas.ScaleColumns(W, scale)
 	D, d := blas.NewGeneral(W.Cols, W.Cols), make([]float64, W.Cols)
 	blas.GramOf(be, D, W)
 	if be.Syevd(D, d) != nil {
@@ -119,21 +126,15 @@ func FillNormal(a blas.General, seed uint64) {
 	}
 }
 
-// normalizeColumns scales the columns of a to norm 1; zero ones stay.
-func normalizeColumns(a blas.General) {
-	norm := make([]float64, a.Cols)
+// columnNorms are the norms of the columns of a.
+func columnNorms(a blas.General) []float64 {
+	norms := make([]float64, a.Cols)
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
-			norm[j] += v * v
+			norms[j] = math.Hypot(norms[j], v)
 		}
 	}
-	for j, v := range norm {
-		norm[j] = 1
-		if v > 0 {
-			norm[j] = 1 / math.Sqrt(v)
-		}
-	}
-	blas.ScaleColumns(a, norm)
+	return norms
 }
 
 func transpose(a blas.General) blas.General {
