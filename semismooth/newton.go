@@ -75,8 +75,7 @@ const (
 	// κ begins at softFirst times the mean of |y − F| over the width of the box, where most cells are in the box, or
 	// at softWarm of it from a start other than 0. Where the certificate for the rounded loss is at most softPart of
 	// that of φ, it falls to at most softFall and at least softLeast of itself. It rises by 1/softLeast after
-	// softSteps steps in a row that do not halve the gap, or a first one that ends before shortStep of its length.
-	// What κ leaves falls as κ^(1/softPower).
+	// softSteps steps in a row that do not halve the gap. What κ leaves falls as κ^(1/softPower).
 	softFirst = 3
 	softWarm  = 0.25
 	softPart  = 0.05
@@ -84,7 +83,6 @@ const (
 	softLeast = 0.25
 	softSteps = 8
 	softPower = 2. / 3
-	shortStep = 0.1
 )
 
 // Minimize moves C into the box, and then until the square root of the certificate, relative to the loss of the
@@ -164,7 +162,7 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		}
 		way = n.search()
 		blas.Copy(n.at, n.F)
-		if since++; (first && way < shortStep || idle > softSteps) && !n.Hold && n.soften() {
+		if since++; idle > softSteps && !n.Hold && n.soften() {
 			again()
 			since = 0
 		}
