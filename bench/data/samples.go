@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -51,6 +52,15 @@ func Take[T any](x []T, idx []int) []T {
 		out[k] = x[i]
 	}
 	return out
+}
+
+// OneHot are the indicators of the classes, which count from 0.
+func OneHot(labels []int) blas.General {
+	Y := blas.NewGeneral(len(labels), slices.Max(labels)+1)
+	for i, k := range labels {
+		blas.Row(Y, i)[k] = 1
+	}
+	return Y
 }
 
 // Normal has standard normal elements.

@@ -4,7 +4,6 @@ package learning
 
 import (
 	"context"
-	_ "embed" // digits.csv.gz
 	"math"
 	"slices"
 	"time"
@@ -50,12 +49,7 @@ func digitViews(images blas.General) (blas.General, []kernel.Group) {
 	first := blas.Row(images, 0)
 	width := 0
 	for _, v := range views {
-		g := kernel.Group{Name: v.name}
-		for range v.of(first) {
-			g.Columns = append(g.Columns, width)
-			width++
-		}
-		groups = append(groups, g)
+		groups = append(groups, nextGroup(v.name, &width, len(v.of(first))))
 	}
 	X := blas.NewGeneral(images.Rows, width)
 	for i := range images.Rows {
@@ -167,26 +161,8 @@ func digitTask(ctx context.Context, env *bench.Env, lambda float64, train func(i
 			learn = append(learn, i)
 		}
 	}
-	t := &task{X: blas.TakeRows(X, learn), lambda: lambda, norm: regularizer.Lp{P: 1}, labels: data.Take(labels, test)}
-	t.Y, t.mean = oneHot(data.Take(labels, learn), classes)
-	d, err := kernel.Build(digitKernels, t.X, groups, env.Seed)
-	if err != nil {
-		return nil, err
-	}
-	return t, t.build(ctx, env, d, blas.TakeRows(X, test))
-}
-
-// oneHot are the indicators of the classes less their means, and the means.
-func oneHot(labels []int, classes int) (Y blas.General, mean []float64) {
-	Y, mean = blas.NewGeneral(len(labels), classes), make([]float64, classes)
-	for i, c := range labels {
-		Y.Data[i*classes+c] = 1
-		mean[c] += 1 / float64(len(labels))
-	}
-	for i := range labels {
-		blas.Axpy(-1, mean, blas.Row(Y, i))
-	}
-	return Y, mean
+	t := &task{lambda: lambda, norm: regularizer.Lp{P: 1}}
+	return t, t.split(ctx, env, X, labels, learn, test, digitKernels, groups)
 }
 
 // runDigits learns to read digits: first what each learned part brings when
@@ -252,3 +228,19 @@ func digitFigures(group []bench.Result, _ *bench.File) []picture.Figure {
 	c.Curves = slices.DeleteFunc(c.Curves, func(c picture.Curve) bool { return len(c.XY) < 2 })
 	return c.Figures("digits-lambda")
 }
+
+// concludeLearning says what learning brings, and the fast solver against the exact one.
+var concludeLearning = bench.Say(`
+{{$all := .}}{{with named "IOKL (both)" . | ordered "accuracy"}}{{$both := last .}}
+{{with named "uniform kernels, L = I" $all | ordered "accuracy"}}Learning kernels and outputs together classifies
+{{value "accuracy" $both | mul 100.0 | printf "%.2f"}} % of the test samples rightly with
+{{value "active_kernels" $both | printf "%.0f"}} of {{$both.Param "m"}} kernels; uniform kernels and independent
+outputs,
+which use all, {{last . | value "accuracy" | mul 100.0 | printf "%.2f"}} %.
+{{end}}{{end}}{{$fast := named "IOKL, fast" .}}{{if not $fast}}{{$fast = named "IOKL (both)" .}}{{end}}
+{{if having "seconds" $fast}}{{$fast = (index $fast 0).Seconds}}{{range $all}}
+{{if or (eq .Name "IOKL, plain CG") (eq .Name "IOKL, eigendecomposition")}}The fast solver of the linear systems ends
+the
+same fit {{if .Stopped}}more than {{end}}{{div .Seconds $fast | times}} faster than {{slice .Name 6}}
+({{printf "%.3g" $fast}} s and {{printf "%.3g" .Seconds}} s).
+{{end}}{{end}}{{end}}`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
@@ -32,10 +33,43 @@ type task struct {
 	labels []int          // the true class of each test sample
 }
 
-// build makes the Gram matrices of the dictionary on the rows of X, and the
+// split makes the task of learning the classes of the rows learn of X, tested on the rows test.
+func (t *task) split(
+	ctx context.Context, env *bench.Env, X blas.General, labels, learn, test []int, specs []string,
+	groups []kernel.Group,
+) error {
+	t.X, t.labels = blas.TakeRows(X, learn), data.Take(labels, test)
+	t.center(data.OneHot(data.Take(labels, learn)))
+	return t.build(ctx, env, specs, groups, blas.TakeRows(X, test))
+}
+
+// center makes the targets those of Y less their means.
+func (t *task) center(Y blas.General) {
+	t.Y, t.mean = Y, data.Means(Y)
+	for i := range Y.Rows {
+		blas.Axpy(-1, t.mean, blas.Row(Y, i))
+	}
+}
+
+// nextGroup is a group of the next columns, of which width are taken.
+func nextGroup(name string, width *int, columns int) kernel.Group {
+	g := kernel.Group{Name: name}
+	for range columns {
+		g.Columns = append(g.Columns, *width)
+		*width++
+	}
+	return g
+}
+
+// build makes the Gram matrices of the kernels on the rows of X, and the
 // cross-Gram matrices with Xtest unless it is empty.
-func (t *task) build(ctx context.Context, env *bench.Env, d kernel.Dictionary, Xtest blas.General) error {
-	var err error
+func (t *task) build(
+	ctx context.Context, env *bench.Env, specs []string, groups []kernel.Group, Xtest blas.General,
+) error {
+	d, err := kernel.Build(specs, t.X, groups, env.Seed)
+	if err != nil {
+		return err
+	}
 	if t.grams, err = d.Grams(ctx, t.X, kernel.GramOptions{Backend: env.Backend}); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -27,11 +26,7 @@ func smoothTask(ctx context.Context, env *bench.Env, l int) (*task, error) {
 		}
 	}
 	data.Standardise(t.Y, blas.General{})
-	d, err := kernel.Build([]string{"gaussian:each:0.5,1,2"}, t.X, nil, env.Seed)
-	if err != nil {
-		return nil, err
-	}
-	return t, t.build(ctx, env, d, blas.General{})
+	return t, t.build(ctx, env, []string{"gaussian:each:0.5,1,2"}, nil, blas.General{})
 }
 
 func TestLoadDigits(t *testing.T) {

@@ -72,7 +72,7 @@ func lossSplit(env *bench.Env) (s *data.Split, tasks []string, err error) {
 	case err != nil:
 		return nil, nil, err
 	case labels != nil:
-		return heldOutShare(env, X, oneHot(labels)), []string{"classes"}, nil
+		return heldOutShare(env, X, data.OneHot(labels)), []string{"classes"}, nil
 	case s == nil:
 		s = heldOutShare(env, X, Y)
 	}
@@ -114,14 +114,6 @@ func heldOutShare(env *bench.Env, X, Y blas.General) *data.Split {
 	return &data.Split{
 		X: blas.TakeRows(X, train), Y: blas.TakeRows(Y, train), Xt: blas.TakeRows(X, test), Yt: blas.TakeRows(Y, test),
 	}
-}
-
-func oneHot(labels []int) blas.General {
-	Y := blas.NewGeneral(len(labels), slices.Max(labels)+1)
-	for i, k := range labels {
-		blas.Row(Y, i)[k] = 1
-	}
-	return Y
 }
 
 // withOutliers adds ten standard deviations to 5 % of the targets, up or down.
