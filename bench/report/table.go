@@ -1,4 +1,4 @@
-// This file writes results as tables of text and in Go's benchmark format.
+// This file writes results as tables of text, in Go's benchmark format, and as pictures.
 
 package report
 
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 // column is one column of a table of results: its heading and the text of a
@@ -192,4 +193,15 @@ func units(r bench.Result) string {
 		}
 	}
 	return b.String()
+}
+
+// Draw draws every picture that the results have the numbers for into dir, each
+// as PNG and SVG, and returns the names of the files.
+func Draw(f *bench.File, dir string) ([]string, error) {
+	var figures []picture.Figure
+	for _, group := range f.ByCase() {
+		figures = append(figures, bench.Figures(group, f)...)
+	}
+	unnamed := func(f picture.Figure) bool { return f.Name == "" }
+	return picture.SaveAll(dir, slices.DeleteFunc(figures, unnamed))
 }

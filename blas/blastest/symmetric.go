@@ -1,4 +1,4 @@
-// This file tests operations on symmetric and triangular matrices.
+// This file tests operations on symmetric and triangular matrices, products with vectors, and that wrong shapes panic.
 
 package blastest
 
@@ -11,6 +11,102 @@ import (
 
 	"github.com/iokl/iokl/blas"
 )
+
+// increments are tried for x and y.
+var increments = [][2]int{{1, 1}, {2, 3}, {-1, 2}, {3, -2}}
+
+// strided is a vector of n elements inc apart in a matrix of one row per element,
+// so that what lies between them can be checked.
+func strided(rng *rand.Rand, n, inc int, beta float64) blas.General {
+	if inc < 0 {
+		inc = -inc
+	}
+	v := destination(rng, n, 1, beta, nil)
+	out := blas.General{Rows: n, Cols: 1, Stride: inc, Data: make([]float64, max((n-1)*inc+1, 1))}
+	for i := range out.Data {
+		out.Data[i] = v.Data[1] // NaN, as everything that is not an element
+	}
+	for i := range n {
+		out.Data[i*inc] = v.Data[i*v.Stride]
+	}
+	return out
+}
+
+func gemv(t *testing.T, be blas.Backend) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	for _, s := range append(sizes, [3]int{700, 600, 0}) {
+		for _, tr := range transposes {
+			for _, inc := range increments {
+				m, n := s[0], s[1]
+				for _, ab := range scalars(m * n) {
+					lenX, lenY := n, m
+					if tr != gblas.NoTrans {
+						lenX, lenY = m, n
+					}
+					a := matrix(rng, m, n, nil)
+					x, y := strided(rng, lenX, inc[0], 1), strided(rng, lenY, inc[1], ab[1])
+					if m == 0 || n == 0 {
+						continue // gonum leaves y, LAPACK's reference too; others scale it
+					}
+					want := expected(y, ab[1])
+					reference.Dgemv(tr, m, n, ab[0], a.Data, a.Stride, x.Data, inc[0], ab[1], want.Data, inc[1])
+					be.Dgemv(tr, m, n, ab[0], a.Data, a.Stride, x.Data, inc[0], ab[1], y.Data, inc[1])
+					equal(t, fmt.Sprintf("%d×%d %c increments %v alpha,beta %v", m, n, tr, inc, ab), y, want, nil,
+						rounding(lenX, ab[0], ab[1]))
+				}
+			}
+		}
+	}
+}
+
+func symv(t *testing.T, be blas.Backend) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 31, 66, 130, 700} {
+		for _, ul := range triangles {
+			for _, inc := range increments {
+				for _, ab := range scalars(n * n) {
+					a := matrix(rng, n, n, inTriangle(ul))
+					x, y := strided(rng, n, inc[0], 1), strided(rng, n, inc[1], ab[1])
+					want := expected(y, ab[1])
+					reference.Dsymv(ul, n, ab[0], a.Data, a.Stride, x.Data, inc[0], ab[1], want.Data, inc[1])
+					be.Dsymv(ul, n, ab[0], a.Data, a.Stride, x.Data, inc[0], ab[1], y.Data, inc[1])
+					equal(t, fmt.Sprintf("%d %c increments %v alpha,beta %v", n, ul, inc, ab), y, want, nil,
+						rounding(n, ab[0], ab[1]))
+				}
+			}
+		}
+	}
+}
+
+// shapes checks that wrong shapes panic.
+func shapes(t *testing.T, be blas.Backend) {
+	v := make([]float64, 9)
+	no := gblas.NoTrans
+	for name, f := range map[string]func(){
+		"gemm: short a":      func() { be.Dgemm(no, no, 3, 3, 3, 1, v[:8], 3, v, 3, 0, v, 3) },
+		"gemm: short b":      func() { be.Dgemm(no, no, 3, 3, 3, 1, v, 3, v[:8], 3, 0, v, 3) },
+		"gemm: short c":      func() { be.Dgemm(no, no, 3, 3, 3, 1, v, 3, v, 3, 0, v[:8], 3) },
+		"gemm: bad stride":   func() { be.Dgemm(no, no, 3, 3, 3, 1, v, 2, v, 3, 0, v, 3) },
+		"gemm: negative":     func() { be.Dgemm(no, no, -1, 3, 3, 1, v, 3, v, 3, 0, v, 3) },
+		"symm: short a":      func() { be.Dsymm(gblas.Left, gblas.Lower, 3, 3, 1, v[:8], 3, v, 3, 0, v, 3) },
+		"syrk: short c":      func() { be.Dsyrk(gblas.Lower, no, 3, 3, 1, v, 3, 0, v[:8], 3) },
+		"syr2k: short b":     func() { be.Dsyr2k(gblas.Lower, no, 3, 3, 1, v, 3, v[:8], 3, 0, v, 3) },
+		"trsm: short a":      func() { be.Dtrsm(gblas.Left, gblas.Lower, no, gblas.Unit, 3, 3, 1, v[:8], 3, v, 3) },
+		"trmm: short b":      func() { be.Dtrmm(gblas.Left, gblas.Lower, no, gblas.Unit, 3, 3, 1, v, 3, v[:8], 3) },
+		"gemv: short x":      func() { be.Dgemv(no, 3, 3, 1, v, 3, v[:2], 1, 0, v, 1) },
+		"gemv: no increment": func() { be.Dgemv(no, 3, 3, 1, v, 3, v, 0, 0, v, 1) },
+		"symv: short y":      func() { be.Dsymv(gblas.Lower, 3, 1, v, 3, v, 1, 0, v[:2], 1) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
 
 var triangles = []gblas.Uplo{gblas.Lower, gblas.Upper}
 

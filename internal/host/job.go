@@ -1,5 +1,7 @@
-// This file runs fits, comparisons and searches for graphs in goroutines that a host can watch and cancel.
-
+// Package host is what a program that is not written in Go asks of this module: options and
+// answers as JSON, errors as status codes, objects by number, and work that is started,
+// watched, cancelled and awaited. Package capi puts C functions on it, and the command takes from it what a [Source] is
+// fitted by.
 package host
 
 import (

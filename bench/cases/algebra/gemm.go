@@ -7,8 +7,11 @@ import (
 	"runtime"
 	"time"
 
+	"gonum.org/v1/plot/plotter"
+
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 func init() {
@@ -121,4 +124,108 @@ func single(x []float64) []float32 {
 		y[i] = float32(v)
 	}
 	return y
+}
+
+// concludeSpeed compares native with each other backend, and Gram matrices with products.
+func concludeSpeed(what string) func(group []bench.Result) []string {
+	return bench.Say(`
+{{$all := without "kernel" "product" .}}
+		{{range $other := names .}}{{$r := ratios "native" $other "seconds" $all}}{{if and $r (ne $other "native")}}
+		{{$g := geomean $r}}The native backend is
+		{{if ge $g 1.0}}{{times $g}} faster{{else}}{{div 1.0 $g | times}} slower{{end}} than {{$other}} on average in
+		` + what + ` (its speed is from {{printf "%.2g" (least $r)}} to {{printf "%.2g" (most $r)}} times over
+		{{plural (len $r) "shape"}}).
+		{{end}}{{end}}{{with named "native" $all | where "memory" "new" | values "of_product"}}
+		Native Gram matrices, made in new memory, take shape at {{least . | printf "%.2f"}} to {{most . | printf
+"%.2f"}}
+		of the speed of the product X·Xᵀ alone, which goes to old memory.
+		{{end}}{{with named "native" $all | ordered "of_peak"}}
+		At best native computes at {{last . | value "of_peak" | mul 100.0 | printf "%.0f"}} % of this machine's peak.
+		{{end}}`)
+}
+
+// againstOpenBLAS adds to the native results how many times as long OpenBLAS took, as the
+// median over the rounds: what slows the machine for a while slows both runs of a round.
+func againstOpenBLAS(results []bench.Result) {
+	for _, other := range results {
+		for i := range results {
+			if r := &results[i]; r.Name == "native" && other.Name == "openblas" &&
+				r.Without("backend") == other.Without("backend") {
+				ratios := make([]float64, min(len(r.Samples), len(other.Samples)))
+				for round := range ratios {
+					ratios[round] = other.Samples[round] / r.Samples[round]
+				}
+				r.Metric("openblas_over_native", bench.Median(ratios))
+			}
+		}
+	}
+}
+
+// gemmFigures is the roofline of all products of the run.
+func gemmFigures(_ []bench.Result, f *bench.File) []picture.Figure {
+	return machineRoofline(f.Results, f.Machine.Limits).Figures("roofline")
+}
+
+// machineRoofline puts every product that was measured in float64 under the
+// roofs of this machine: peak, and what each level of memory delivers times the
+// operations done with each byte. It has no curve where nothing was measured.
+func machineRoofline(results []bench.Result, limits *bench.Limits) picture.Chart {
+	fig := picture.Chart{
+		Title: "roofline of this machine, float64",
+		X:     "operations for each byte (logarithmic)", Y: "GFLOP/s (logarithmic)", LogX: true, LogY: true,
+	}
+	if limits == nil {
+		return fig
+	}
+	threads := 0
+	points := map[string]*picture.Curve{}
+	var order []string
+	for _, r := range results {
+		x, name := intensity(r), ""
+		switch {
+		case r.Params["precision"] != "float64" || !(r.GFlops > 0) || !(x > 0):
+			continue
+		case r.Case == "gemm" && int(r.Number("threads")) == limits.MaxThreads():
+			name = "A·B, " + r.Name
+		case r.Case == "operator":
+			name = "K·X, " + r.Name
+		default:
+			continue
+		}
+		if points[name] == nil {
+			points[name] = &picture.Curve{Name: name, Dots: true}
+			order = append(order, name)
+		}
+		points[name].XY = append(points[name].XY, plotter.XY{X: x, Y: r.GFlops})
+		threads = int(r.Number("threads"))
+	}
+	peak := limits.Peak("float64", threads)
+	if len(order) == 0 || peak == 0 {
+		return fig
+	}
+	for _, size := range []float64{1 << 20, 24 << 20, 256 << 20} {
+		roof := picture.Curve{Name: "limit of data in " + bench.Bytes(size), Line: true}
+		read := limits.Read(size, threads)
+		if read == 0 {
+			continue
+		}
+		for _, x := range []float64{0.1, peak / read, 200} {
+			roof.XY = append(roof.XY, plotter.XY{X: x, Y: min(peak, x*read)})
+		}
+		fig.Curves = append(fig.Curves, roof)
+	}
+	for _, name := range order {
+		fig.Curves = append(fig.Curves, *points[name])
+	}
+	return fig
+}
+
+// intensity is the number of operations for each byte that has to come from
+// memory once: what the case counted, or both factors and the result of a product.
+func intensity(r bench.Result) float64 {
+	if r.GBytes > 0 {
+		return r.GFlops / r.GBytes
+	}
+	m, n, k := r.Number("m"), r.Number("n"), r.Number("k")
+	return 2 * m * n * k / (8 * (m*k + k*n + m*n))
 }

@@ -5,12 +5,17 @@ package systems
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot/plotter"
+
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -141,4 +146,177 @@ func runSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 func (s system) leftOut(env *bench.Env, name string) bool {
 	l, n := float64(s.l), float64(s.n)
 	return name == "bartels-stewart" && (!s.complete(env) || 25*(l*l*l+n*n*n)/4e10 > sylvesterLimit(env))
+}
+
+// systemKey is what a solver is judged at.
+func systemKey(r bench.Result) string {
+	return fmt.Sprintf("l=%v n=%v L %v λ=%v %v", r.Number("l"), r.Number("n"), r.Params["spectrum"], r.Number("lambda"),
+		r.Params["backend"])
+}
+
+// fastest is the best line of each system among the solvers a user could name; "auto" is judged apart.
+func fastest(group []bench.Result) map[string]bench.Result {
+	systems := map[string][]bench.Result{}
+	for _, r := range group {
+		systems[systemKey(r)] = append(systems[systemKey(r)], r)
+	}
+	best := map[string]bench.Result{}
+	for k, rs := range systems {
+		if b, ok := quickest(rs); ok {
+			best[k] = b
+		}
+	}
+	return best
+}
+
+// quickest is the fastest of those that ended; "auto" is judged apart.
+func quickest(rs []bench.Result) (bench.Result, bool) {
+	best, ok := bench.Result{}, false
+	for _, r := range rs {
+		if r.Name != "auto" && r.Error == "" && !r.Stopped && r.Seconds > 0 && (!ok || r.Seconds < best.Seconds) {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}
+
+// winners names the fastest solver of each system: a row for each size, a column for each λ and spectrum of L.
+func winners(group []bench.Result) *bench.Table {
+	t := &bench.Table{
+		Title: "The fastest solver, and its seconds, which include all preparation:",
+		Head:  []string{"l × n"}, Words: true,
+		Source: "Measured here, all solvers of a system side by side, to the same residual.",
+	}
+	best := fastest(group)
+	for _, r := range group {
+		b, ok := best[systemKey(r)]
+		if !ok {
+			continue
+		}
+		size := fmt.Sprintf("%g × %g", r.Number("l"), r.Number("n"))
+		at := fmt.Sprintf("L %v, λ = %g", r.Params["spectrum"], r.Number("lambda"))
+		if be := r.Params["backend"]; be != nil && be != "native" {
+			at += fmt.Sprintf(", %v", be)
+		}
+		row := slices.IndexFunc(t.Rows, func(row []string) bool { return row[0] == size })
+		if row < 0 {
+			row, t.Rows = len(t.Rows), append(t.Rows, []string{size})
+		}
+		column := slices.Index(t.Head, at)
+		if column < 0 {
+			column, t.Head = len(t.Head), append(t.Head, at)
+		}
+		for len(t.Rows[row]) <= column {
+			t.Rows[row] = append(t.Rows[row], "")
+		}
+		t.Rows[row][column] = fmt.Sprintf("%s %.2g", b.Name, b.Seconds)
+	}
+	for i := range t.Rows {
+		for len(t.Rows[i]) < len(t.Head) {
+			t.Rows[i] = append(t.Rows[i], "")
+		}
+	}
+	return t
+}
+
+// concludeSylvester says how much faster than exact the fastest solver is, and how well auto chooses.
+func concludeSylvester(group []bench.Result) (texts []string) {
+	best := fastest(group)
+	var gains []float64
+	for _, r := range group {
+		if b, ok := best[systemKey(r)]; ok && r.Name == "eigen" && r.Error == "" {
+			gains = append(gains, r.Seconds/b.Seconds)
+		}
+	}
+	if len(gains) > 0 {
+		texts = append(texts, fmt.Sprintf("One linear system is solved up to %s faster than by eigendecomposition "+
+			"(%s on average over %s).", bench.Times(slices.Max(gains)), bench.Times(stat.GeometricMean(gains, nil)),
+			bench.Plural(len(gains), "system")))
+	}
+	if ratios := choices(group); len(ratios) > 0 {
+		texts = append(texts, fmt.Sprintf("Leave it to auto, the default: over %s it takes %.2g times as long as the "+
+			"solver that was fastest, on average, %.2g at worst.",
+			bench.Plural(len(ratios), "system"), stat.GeometricMean(ratios, nil), slices.Max(ratios)))
+	}
+	return texts
+}
+
+// exponent fits t ∝ lᵖ by least squares on logarithms over the three largest sizes.
+func exponent(xy plotter.XYs) float64 {
+	var x, y []float64
+	for _, p := range xy[max(0, len(xy)-3):] {
+		x, y = append(x, math.Log(p.X)), append(y, math.Log(p.Y))
+	}
+	_, slope := stat.LinearRegression(x, y, nil, false)
+	return slope
+}
+
+// sizeCurves are time against l for each solver, for the n, spectrum and λ that
+// most sizes were measured at.
+func sizeCurves(group []bench.Result) []picture.Curve {
+	type setting struct {
+		n, lambda float64
+		spectrum  string
+		backend   any
+	}
+	at := func(r bench.Result) setting {
+		return setting{r.Number("n"), r.Number("lambda"), fmt.Sprint(r.Params["spectrum"]), r.Params["backend"]}
+	}
+	count := map[setting]int{}
+	for _, r := range group {
+		if r.Error == "" && !r.Stopped {
+			count[at(r)]++
+		}
+	}
+	var common setting
+	for s, n := range count {
+		if n > count[common] || (n == count[common] && (s.n > common.n || s.n == common.n &&
+			fmt.Sprint(s) < fmt.Sprint(common))) {
+			common = s
+		}
+	}
+	var fig picture.Chart
+	for _, r := range group {
+		if at(r) != common || r.Error != "" || r.Stopped || !(r.Seconds > 0) {
+			continue
+		}
+		fig.Point(r.Name, r.Number("l"), r.Seconds)
+	}
+	return slices.DeleteFunc(fig.Curves, func(c picture.Curve) bool { return len(c.XY) < 2 })
+}
+
+// sylvesterFigures show how times grow.
+func sylvesterFigures(group []bench.Result, _ *bench.File) []picture.Figure {
+	growth := picture.Chart{
+		Title: "sylvester: time of one solve against the number of samples",
+		X:     "l (logarithmic)", Y: "seconds (logarithmic)", LogX: true, LogY: true, Curves: sizeCurves(group),
+	}
+	for i, c := range growth.Curves {
+		growth.Curves[i].Name = fmt.Sprintf("%s, l^%.1f", c.Name, exponent(c.XY))
+	}
+	return growth.Figures("sylvester-growth")
+}
+
+// judgeChoice writes into the line of "auto" at one point how many times as long
+// it took as the fastest of the others, and which that was.
+func judgeChoice(point []bench.Result) {
+	for key, best := range fastest(point) {
+		for i := range point {
+			r := &point[i]
+			if r.Name == "auto" && systemKey(*r) == key && r.Error == "" && !r.Stopped {
+				r.Metric("times_fastest", r.Seconds/best.Seconds)
+				r.Params["fastest"] = best.Name
+			}
+		}
+	}
+}
+
+// choices are the ratios at every point that "auto" and another solver were measured at.
+func choices(group []bench.Result) (ratios []float64) {
+	for _, r := range group {
+		if ratio, ok := r.Metrics["times_fastest"]; ok && r.Name == "auto" {
+			ratios = append(ratios, ratio)
+		}
+	}
+	return ratios
 }
