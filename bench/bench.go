@@ -76,10 +76,11 @@ func (c *Case) Measure(ctx context.Context, env *Env) ([]Result, error) {
 	if c.Parts == nil {
 		return c.Run(ctx, env)
 	}
+	defer func() { env.Part = "" }()
 	var all []Result
 	var skipped error
-	for _, part := range c.Parts {
-		r, err := c.part(ctx, env, part)
+	for _, env.Part = range c.Parts {
+		r, err := c.Run(ctx, env)
 		all = append(all, r...)
 		switch {
 		case errors.Is(err, ErrSkipped):
@@ -89,13 +90,6 @@ func (c *Case) Measure(ctx context.Context, env *Env) ([]Result, error) {
 		}
 	}
 	return all, skipped
-}
-
-// part runs one part of the case.
-func (c *Case) part(ctx context.Context, env *Env, part string) ([]Result, error) {
-	env.Part = part
-	defer func() { env.Part = "" }()
-	return c.Run(ctx, env)
 }
 
 // Table is a table of the report that is made of texts.
@@ -209,7 +203,11 @@ func Select(names []string) ([]Case, error) {
 		name, list, some := strings.Cut(name, ":")
 		found := Find(name)
 		if found == nil {
-			return nil, fmt.Errorf("unknown case %q (have all, evidence, %s)", name, strings.Join(caseNames(), ", "))
+			have := []string{"all", "evidence"}
+			for _, c := range cases {
+				have = append(have, c.Name)
+			}
+			return nil, fmt.Errorf("unknown case %q (have %s)", name, strings.Join(have, ", "))
 		}
 		c := *found
 		if some {
@@ -243,14 +241,6 @@ func evidence() (out []Case) {
 		out = append(out, c)
 	}
 	return out
-}
-
-func caseNames() []string {
-	var names []string
-	for _, c := range cases {
-		names = append(names, c.Name)
-	}
-	return names
 }
 
 // SetThreads makes n threads compute at once, in every backend; 0 means one for

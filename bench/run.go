@@ -21,20 +21,20 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	env.WarnForced()
 	before := readNoise()
 	var failed []string
-	for _, s := range units(cases, env) {
+	for _, u := range units(cases, env) {
 		if ctx.Err() != nil {
 			break
 		}
-		if file.reuse(env, s) {
-			env.Log("%s: measured before", s.name())
+		if file.reuse(env, u) {
+			env.Log("%s: measured before", u.name())
 			continue
 		}
-		err := file.measure(ctx, env, s)
+		err := file.measure(ctx, env, u)
 		switch {
 		case errors.Is(err, ErrSkipped):
-			env.Skip("%s: %s", s.kind, strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": "))
+			env.Skip("%s: %s", u.Name, strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": "))
 		case err != nil && ctx.Err() == nil:
-			failed = append(failed, fmt.Sprintf("%s: %v", s.name(), err))
+			failed = append(failed, fmt.Sprintf("%s: %v", u.name(), err))
 		}
 		file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
 		if env.Keep != nil {
@@ -56,32 +56,32 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 }
 
 // measure runs one unit and adds its results.
-func (f *File) measure(ctx context.Context, env *Env, s unit) error {
-	env.Log("%s: %s", s.name(), s.what)
+func (f *File) measure(ctx context.Context, env *Env, u unit) error {
+	env.Log("%s: %s", u.name(), u.Does)
 	start, noise := time.Now(), readNoise()
 	ResetPeakRSS()
-	results, err := s.run(ctx, env)
-	stamp(s, results, env)
+	results, err := u.Measure(ctx, env)
+	stamp(u, results, env)
 	f.Results = append(f.Results, results...)
 	run := CaseRun{
-		Case: s.kind, Part: s.part, Seconds: time.Since(start).Seconds(), Whole: err == nil &&
+		Case: u.Name, Part: u.part, Seconds: time.Since(start).Seconds(), Whole: err == nil &&
 			ctx.Err() == nil, Noise: noiseSince(noise),
 	}
 	if !errors.Is(err, ErrSkipped) {
 		f.Machine.Cases = append(f.Machine.Cases, run)
 	}
 	if err == nil {
-		env.Log("%s: done in %.1f s", s.name(), run.Seconds)
+		env.Log("%s: done in %.1f s", u.name(), run.Seconds)
 	}
 	return err
 }
 
 // stamp fills in what every result of a case has in common.
-func stamp(s unit, results []Result, env *Env) {
+func stamp(u unit, results []Result, env *Env) {
 	peak := PeakRSS()
 	for i := range results {
 		r := &results[i]
-		r.Case, r.Part = s.kind, s.part
+		r.Case, r.Part = u.Name, u.part
 		if r.Params == nil {
 			r.Params = map[string]any{}
 		}
@@ -93,7 +93,7 @@ func stamp(s unit, results []Result, env *Env) {
 		if r.PeakRSS == 0 {
 			r.PeakRSS = peak
 		}
-		r.Rerun = env.rerun(s.name())
+		r.Rerun = env.rerun(u.name())
 	}
 }
 
@@ -144,17 +144,17 @@ type CaseRun struct {
 	Noise   *Noise  `json:"noise,omitempty"`
 }
 
-// unit is what a run completes or measures anew: a case, or a part of one that has parts.
+// unit is what a run completes or measures anew: a case, or the only part that is left of one that has parts.
 type unit struct {
-	kind, part, what string
-	run              func(ctx context.Context, env *Env) ([]Result, error)
+	Case
+	part string
 }
 
-func (s unit) name() string {
-	if s.part == "" {
-		return s.kind
+func (u unit) name() string {
+	if u.part == "" {
+		return u.Name
 	}
-	return s.kind + ":" + s.part
+	return u.Name + ":" + u.part
 }
 
 // units are those of the cases. The parts of a quick run are too short to be kept apart.
@@ -162,15 +162,12 @@ func units(cases []Case, env *Env) []unit {
 	var out []unit
 	for _, c := range cases {
 		if c.Parts == nil || env.Quick {
-			out = append(out, unit{kind: c.Name, what: c.Does, run: c.Measure})
+			out = append(out, unit{Case: c})
 			continue
 		}
 		for _, part := range c.Parts {
-			out = append(out, unit{kind: c.Name, part: part, what: c.Does, run: func(ctx context.Context, env *Env) (
-				[]Result, error,
-			) {
-				return c.part(ctx, env, part)
-			}})
+			c.Parts = []string{part}
+			out = append(out, unit{c, part})
 		}
 	}
 	return out
@@ -194,18 +191,18 @@ func (e *Env) Continue(f *File) error {
 }
 
 // reuse adds the results of an earlier run of the unit, if there was a whole one.
-func (f *File) reuse(env *Env, s unit) bool {
+func (f *File) reuse(env *Env, u unit) bool {
 	if env.Earlier == nil {
 		return false
 	}
 	old := env.Earlier.Machine
-	i := slices.IndexFunc(old.Cases, func(r CaseRun) bool { return r.Whole && r.Case == s.kind && r.Part == s.part })
+	i := slices.IndexFunc(old.Cases, func(r CaseRun) bool { return r.Whole && r.Case == u.Name && r.Part == u.part })
 	if i < 0 {
 		return false
 	}
 	f.Machine.Cases = append(f.Machine.Cases, old.Cases[i])
 	for _, r := range env.Earlier.Results {
-		if r.Case == s.kind && r.Part == s.part {
+		if r.Case == u.Name && r.Part == u.part {
 			f.Results = append(f.Results, r)
 		}
 	}
