@@ -104,25 +104,9 @@ func MadeCurves(rng *rand.Rand, l, n int, share float64) *Curves {
 	return newCurves(X, Y, share)
 }
 
-// Score is the root of the mean squared error of the predictions F in the missing cells, and, unless D is empty, the
-// mean negative logarithm of the density of normal distributions of the deviations D there.
+// Score is that of predictions in the missing cells.
 func (c *Curves) Score(F, D blas.General) (rmse, density float64) {
-	count := 0.0
-	for i := range c.Y.Rows {
-		f, y := blas.Row(F, i), blas.Row(c.Y, i)
-		for k, z := range blas.Row(c.Z, i) {
-			if !math.IsNaN(z) {
-				continue
-			}
-			e := f[k] - y[k]
-			count, rmse = count+1, rmse+e*e
-			if D.Data != nil {
-				d := blas.Row(D, i)[k]
-				density += e*e/(2*d*d) + math.Log(d*math.Sqrt(2*math.Pi))
-			}
-		}
-	}
-	return math.Sqrt(rmse / count), density / count
+	return Score(F, D, c.Y, func(i, k int) bool { return math.IsNaN(blas.Row(c.Z, i)[k]) })
 }
 
 // LastValue is each curve with its last value in the place of those missing, and the mean of the column for curves

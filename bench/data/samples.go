@@ -88,6 +88,26 @@ func RandomSymmetric(env *bench.Env, n int) blas.General {
 	return A
 }
 
+// Score is the root of the mean squared error of the predictions F of Y in some of the cells, and, unless D is empty,
+// the mean negative logarithm of the density of normal distributions of the deviations D there.
+func Score(F, D, Y blas.General, of func(i, k int) bool) (rmse, density float64) {
+	count := 0.0
+	for i := range Y.Rows {
+		for k, y := range blas.Row(Y, i) {
+			if !of(i, k) {
+				continue
+			}
+			e := blas.Row(F, i)[k] - y
+			count, rmse = count+1, rmse+e*e
+			if D.Data != nil {
+				d := blas.Row(D, i)[k]
+				density += e*e/(2*d*d) + math.Log(d*math.Sqrt(2*math.Pi))
+			}
+		}
+	}
+	return math.Sqrt(rmse / count), density / count
+}
+
 // FitPredict is the estimator of the module's root package.
 func FitPredict(ctx context.Context, X, Y, Xt blas.General, opt iokl.Options) (blas.General, error) {
 	m, err := iokl.Fit(ctx, blas.Dense(X), blas.Dense(Y), opt)

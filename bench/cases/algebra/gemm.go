@@ -73,17 +73,21 @@ func gemmOne(
 		}
 		all = append(all, bench.Contender{Name: be.Name(), Run: run})
 	}
-	plan := bench.Plan{
-		Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true,
-		MinSample: 20 * time.Millisecond, Budget: 2 * time.Second,
-	}
-	results, err := bench.Race(ctx, plan, map[string]any{
+	results, err := bench.Race(ctx, productPlan(env), map[string]any{
 		"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads,
 	}, all)
 	for i := range results {
 		results[i].Rate(flops, 0)
 	}
 	return results, err
+}
+
+// productPlan is how products are repeated.
+func productPlan(env *bench.Env) bench.Plan {
+	return bench.Plan{
+		Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true,
+		MinSample: 20 * time.Millisecond, Budget: 2 * time.Second,
+	}
 }
 
 // gemmCall is one product of random matrices.

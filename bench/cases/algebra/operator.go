@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
@@ -55,11 +54,7 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		slices.SortStableFunc(all, func(a, b bench.Contender) int { // what spins last: fewer waits for it to end
 			return strings.Compare(a.Name, b.Name)
 		})
-		plan := bench.Plan{
-			Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true,
-			MinSample: 20 * time.Millisecond, Budget: 2 * time.Second,
-		}
-		part, err := bench.Race(ctx, plan, map[string]any{"l": l, "k": k, "threads": env.Threads}, all)
+		part, err := bench.Race(ctx, productPlan(env), map[string]any{"l": l, "k": k, "threads": env.Threads}, all)
 		for i := range part {
 			prec := part[i].Params["precision"].(string)
 			bytes := 8 * float64(l*l) // what a plain multiply reads

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/bench"
@@ -120,11 +121,7 @@ func forecastSet(
 		for _, h := range []int{1, max(1, steps/2), steps} {
 			var relative []float64
 			for c := range scored {
-				column := blas.View(d.X, 0, c, first, 1)
-				values := make([]float64, first)
-				for i := range values {
-					values[i] = column.Data[i*column.Stride]
-				}
+				values := mat.Col(nil, c, blas.Dense(train.X))
 				relative = append(relative, stat.Mean(errors[(h-1)*scored+c], nil)/stat.PopVariance(values, nil))
 			}
 			r.Metric(fmt.Sprintf("nmse_%d", h), stat.Mean(relative, nil))
@@ -143,11 +140,7 @@ func varForecaster(env *bench.Env, d *granger.Data, lag int) (ahead, error) {
 	X, Y := pastAndPresent(d, lag)
 	means, scales := make([]float64, Y.Cols), make([]float64, Y.Cols)
 	for j := range means {
-		var y []float64
-		for i := range Y.Rows {
-			y = append(y, blas.Row(Y, i)[j])
-		}
-		means[j], scales[j] = stat.PopMeanStdDev(y, nil)
+		means[j], scales[j] = stat.PopMeanStdDev(mat.Col(nil, j, blas.Dense(Y)), nil)
 	}
 	standard := func(row []float64) {
 		for k := range row {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/bench"
@@ -110,9 +111,7 @@ func (w *network) result(name string, graph blas.General, seconds float64) bench
 // cross-validation for each, and returns the summed magnitudes of the
 // coefficients: row = target, column = source.
 func ridgeVAR(env *bench.Env, d *granger.Data, lag int) (blas.General, error) {
-	X, Y := pastAndPresent(d, lag)
-	data.Standardise(X, blas.General{})
-	data.Standardise(Y, blas.General{})
+	X, Y := standardPairs(d, lag)
 	weights, err := ridgeWeights(env, X, Y)
 	if err != nil {
 		return blas.General{}, err
@@ -149,10 +148,8 @@ func ridgeWeights(env *bench.Env, X, Y blas.General) ([][]float64, error) {
 // minimises rows·‖y − ŷ‖²/(rows − degrees of freedom)².
 func gcvCoefficients(s []float64, P, Vt, Y blas.General, i int) []float64 {
 	rows := float64(Y.Rows)
-	var yy float64
-	for r := range Y.Rows {
-		yy += Y.Data[r*Y.Stride+i] * Y.Data[r*Y.Stride+i]
-	}
+	y := mat.Col(nil, i, blas.Dense(Y))
+	yy := blas.Dot(y, y)
 	best, w := math.Inf(1), make([]float64, Vt.Cols)
 	for e := -6.0; e <= 2; e += 0.25 {
 		lambda := math.Pow(10, e) * rows
@@ -194,7 +191,15 @@ func pastAndPresent(d *granger.Data, lag int) (X, Y blas.General) {
 	}
 }
 
-// run scores all networks.
+// standardPairs are those of pastAndPresent, standardised.
+func standardPairs(d *granger.Data, lag int) (X, Y blas.General) {
+	X, Y = pastAndPresent(d, lag)
+	data.Standardise(X, blas.General{})
+	data.Standardise(Y, blas.General{})
+	return X, Y
+}
+
+// runNetworks scores all networks.
 func runNetworks(ctx context.Context, env *bench.Env, networks []network) ([]bench.Result, error) {
 	var results []bench.Result
 	for i := range networks {

@@ -21,9 +21,7 @@ import (
 // and the next within a replicate: C_jk of x_j(t−1) and x_k(t−1), R_ij of x_i(t)
 // and x_j(t−1), and the number of pairs.
 func lagMoments(be blas.Backend, d *granger.Data) (C, R blas.General, pairs int) {
-	X, Y := pastAndPresent(d, 1)
-	data.Standardise(X, blas.General{})
-	data.Standardise(Y, blas.General{})
+	X, Y := standardPairs(d, 1)
 	N, l := X.Cols, float64(X.Rows)
 	C, R = blas.NewGeneral(N, N), blas.NewGeneral(N, N)
 	blas.Gemm(be, true, false, 1/l, X, X, 0, C)

@@ -120,16 +120,7 @@ func fitCurves(
 		return r, err
 	}
 	r.Time([]float64{time.Since(start).Seconds()})
-	d, err := deviations(ctx, &r, m, c.X)
-	if err != nil {
-		return r, err
-	}
-	e, density := c.Score(F.RawMatrix(), d)
-	r.Metric("rmse", e)
-	if d.Data != nil {
-		r.Metric("neg_log_density", density)
-	}
-	return r, nil
+	return r, score(ctx, &r, m, c.X, func(D blas.General) (rmse, density float64) { return c.Score(F.RawMatrix(), D) })
 }
 
 func curvesTable(group []bench.Result) *bench.Table {

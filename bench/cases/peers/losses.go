@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
@@ -76,15 +73,7 @@ func lossSplit(env *bench.Env) (s *data.Split, tasks []string, err error) {
 	case s == nil:
 		s = heldOutShare(env, X, Y)
 	}
-	for j := range s.Y.Cols {
-		mean, scale := stat.PopMeanStdDev(mat.Col(nil, j, blas.Dense(s.Y)), nil)
-		for _, a := range []blas.General{s.Y, s.Yt} {
-			for i := range a.Rows {
-				v := &blas.Row(a, i)[j]
-				*v = (*v - mean) / scale
-			}
-		}
-	}
+	data.Standardise(s.Y, s.Yt)
 	return s, []string{"quantiles", "outliers"}, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
@@ -80,18 +79,27 @@ func scoreUCI(ctx context.Context, r *bench.Result, m *iokl.Model, s *data.Split
 	}
 	r.Metric("prediction_seconds", time.Since(start).Seconds())
 	_, scale := stat.PopMeanStdDev(s.Y.Data, nil)
-	r.Metric("rmse", rmse(F.RawMatrix(), s.Yt)/scale)
-	D, err := deviations(ctx, r, m, s.Xt)
-	if err == nil && D.Data != nil {
-		r.Metric("neg_log_density", negLogDensity(F.RawMatrix(), D, s.Yt)-math.Log(scale))
-	}
-	return err
+	return score(ctx, r, m, s.Xt, func(D blas.General) (rmse, density float64) {
+		rmse, density = data.Score(F.RawMatrix(), D, s.Yt, func(int, int) bool { return true })
+		return rmse / scale, density - math.Log(scale)
+	})
 }
 
-func rmse(F, Y blas.General) float64 {
-	E := blas.Clone(F)
-	blas.AddScaled(E, -1, Y)
-	return blas.Frob(E) / math.Sqrt(float64(Y.Rows*Y.Cols))
+// score adds the error and, where the model tells deviations, the negative log density that of says of them.
+func score(
+	ctx context.Context, r *bench.Result, m *iokl.Model, X blas.General,
+	of func(D blas.General) (rmse, density float64),
+) error {
+	D, err := deviations(ctx, r, m, X)
+	if err != nil {
+		return err
+	}
+	rmse, density := of(D)
+	r.Metric("rmse", rmse)
+	if D.Data != nil {
+		r.Metric("neg_log_density", density)
+	}
+	return nil
 }
 
 // deviations are those of new observations at X, none where the model tells none.
@@ -111,15 +119,6 @@ func deviations(ctx context.Context, r *bench.Result, m *iokl.Model, X blas.Gene
 	D.Apply(func(_, k int, v float64) float64 { return math.Hypot(v, sigma[k]) }, D)
 	r.Metric("deviation_seconds", time.Since(start).Seconds())
 	return D.RawMatrix(), nil
-}
-
-// negLogDensity is the mean of −log N(y; f, d²) of one target.
-func negLogDensity(F, D, Y blas.General) (mean float64) {
-	for i := range Y.Rows {
-		n := distuv.Normal{Mu: F.Data[i*F.Stride], Sigma: D.Data[i*D.Stride]}
-		mean -= n.LogProb(Y.Data[i*Y.Stride]) / float64(Y.Rows)
-	}
-	return mean
 }
 
 // uciReference are published errors and negative log densities of exact Gaussian processes: on 90 % of the rows, and
