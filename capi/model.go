@@ -257,22 +257,34 @@ func rowsOf(X *C.iokl_matrix) (mat.Matrix, error) {
 	return x, nil
 }
 
-// predict copies what of says about the rows of X to the caller's memory.
+// predict copies what of says about the matrices to the caller's memory.
 func predict(
-	h C.iokl_handle, X *C.iokl_matrix, e *C.iokl_error, of func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error),
-	to ...place,
+	h C.iokl_handle, e *C.iokl_error, from func() ([]mat.Matrix, error),
+	of func(m *host.Model, from []mat.Matrix) ([]*mat.Dense, error), to ...place,
 ) C.iokl_status {
 	return with(h, e, func(m *host.Model) error {
-		x, err := rowsOf(X)
+		list, err := from()
 		if err != nil {
 			return err
 		}
-		F, err := of(m, x)
+		F, err := of(m, list)
 		if err != nil {
 			return err
 		}
 		return give(to, F...)
 	})
+}
+
+// inputs are the rows of X, grams the cross-Gram matrices KX, to predict from.
+func inputs(X *C.iokl_matrix) func() ([]mat.Matrix, error) {
+	return func() ([]mat.Matrix, error) {
+		x, err := rowsOf(X)
+		return []mat.Matrix{x}, err
+	}
+}
+
+func grams(KX *C.iokl_matrix, kernels C.int64_t) func() ([]mat.Matrix, error) {
+	return func() ([]mat.Matrix, error) { return matrices(KX, kernels, "KX") }
 }
 
 // one is the single result of a method.
@@ -302,8 +314,8 @@ func iokl_predict(h C.iokl_handle, X, F *C.iokl_matrix, e *C.iokl_error) C.iokl_
 
 //export iokl_predict_probabilities
 func iokl_predict_probabilities(h C.iokl_handle, X, P *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
-		return one(m.PredictProba(x))
+	return predict(h, e, inputs(X), func(m *host.Model, x []mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.PredictProba(x[0]))
 	}, place{P, "P"})
 }
 
@@ -311,26 +323,26 @@ func iokl_predict_probabilities(h C.iokl_handle, X, P *C.iokl_matrix, e *C.iokl_
 func iokl_predict_interval(
 	h C.iokl_handle, X *C.iokl_matrix, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error,
 ) C.iokl_status {
-	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
+	return predict(h, e, inputs(X), func(m *host.Model, x []mat.Matrix) ([]*mat.Dense, error) {
 		opt, err := host.IntervalOptions(text(options))
 		if err != nil {
 			return nil, err
 		}
-		return bounds(m.PredictInterval(context.Background(), x, opt))
+		return bounds(m.PredictInterval(context.Background(), x[0], opt))
 	}, place{F, "F"}, place{low, "low"}, place{high, "high"})
 }
 
 //export iokl_predict_deviation
 func iokl_predict_deviation(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
-		return one(m.PredictDeviation(context.Background(), x))
+	return predict(h, e, inputs(X), func(m *host.Model, x []mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.PredictDeviation(context.Background(), x[0]))
 	}, place{S, "S"})
 }
 
 //export iokl_predict_noise
 func iokl_predict_noise(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
-		return one(m.PredictNoise(context.Background(), x))
+	return predict(h, e, inputs(X), func(m *host.Model, x []mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.PredictNoise(context.Background(), x[0]))
 	}, place{S, "S"})
 }
 
@@ -338,8 +350,8 @@ func iokl_predict_noise(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C
 func iokl_predict_sets(
 	h C.iokl_handle, X *C.iokl_matrix, level C.double, P, sets *C.iokl_matrix, e *C.iokl_error,
 ) C.iokl_status {
-	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
-		r, err := m.PredictSets(context.Background(), x, float64(level))
+	return predict(h, e, inputs(X), func(m *host.Model, x []mat.Matrix) ([]*mat.Dense, error) {
+		r, err := m.PredictSets(context.Background(), x[0], float64(level))
 		if err != nil {
 			return nil, err
 		}
@@ -347,30 +359,12 @@ func iokl_predict_sets(
 	}, place{P, "P"}, place{sets, "sets"})
 }
 
-// predictGram copies what of says of cross-Gram matrices to the caller's memory.
-func predictGram(
-	h C.iokl_handle, KX *C.iokl_matrix, kernels C.int64_t, e *C.iokl_error,
-	of func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error), to ...place,
-) C.iokl_status {
-	return with(h, e, func(m *host.Model) error {
-		list, err := matrices(KX, kernels, "KX")
-		if err != nil {
-			return err
-		}
-		F, err := of(m, list)
-		if err != nil {
-			return err
-		}
-		return give(to, F...)
-	})
-}
-
 //export iokl_predict_interval_gram
 func iokl_predict_interval_gram(
 	h C.iokl_handle, KX *C.iokl_matrix, kernels C.int64_t, options *C.char, F, low, high *C.iokl_matrix,
 	e *C.iokl_error,
 ) C.iokl_status {
-	return predictGram(h, KX, kernels, e, func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
+	return predict(h, e, grams(KX, kernels), func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
 		opt, err := host.IntervalOptions(text(options))
 		if err != nil {
 			return nil, err
@@ -383,7 +377,7 @@ func iokl_predict_interval_gram(
 func iokl_predict_gram(
 	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iokl_matrix, e *C.iokl_error,
 ) C.iokl_status {
-	return predictGram(h, KX, m, e, func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
+	return predict(h, e, grams(KX, m), func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
 		return one(m.PredictGram(KX))
 	}, place{F, "F"})
 }
@@ -392,7 +386,7 @@ func iokl_predict_gram(
 func iokl_predict_probabilities_gram(
 	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, P *C.iokl_matrix, e *C.iokl_error,
 ) C.iokl_status {
-	return predictGram(h, KX, m, e, func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
+	return predict(h, e, grams(KX, m), func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
 		return one(m.PredictProbaGram(KX))
 	}, place{P, "P"})
 }
