@@ -69,21 +69,19 @@ func start(work func(soft, hard context.Context, j *Job) (any, error)) *Job {
 // Wait waits until the work has ended, at most that long; 0 does not wait, a negative time has no limit.
 // It tells whether the work has ended.
 func (j *Job) Wait(limit time.Duration) bool {
-	if limit < 0 {
-		<-j.done
-		return true
+	var after <-chan time.Time
+	if limit >= 0 {
+		after = time.After(limit)
 	}
 	select {
+	case <-j.done:
+		return true
+	case <-after:
+	}
+	select { // it may have ended in the same moment
 	case <-j.done:
 		return true
 	default:
-	}
-	after := time.NewTimer(limit)
-	defer after.Stop()
-	select {
-	case <-j.done:
-		return true
-	case <-after.C:
 		return false
 	}
 }
@@ -251,12 +249,12 @@ func Fit(s Source, opt iokl.Options) *Job {
 	})
 }
 
-// result is a model, if there is one, and an error.
-func result(m *iokl.Model, err error) (any, error) {
-	if m == nil {
+// result is what was made, if anything was, and an error.
+func result[T any](made *T, err error) (any, error) {
+	if made == nil {
 		return nil, err
 	}
-	return m, err
+	return made, err
 }
 
 // CrossValidate starts a comparison of settings, whose result is a *iokl.CVResult.
@@ -266,11 +264,7 @@ func CrossValidate(s Source, opt iokl.Options) *Job {
 			return nil, err
 		}
 		opt.Notify, opt.Watch = j.notify, j.watch
-		r, err := s.CrossValidate(soft, opt)
-		if r == nil {
-			return nil, err
-		}
-		return r, err
+		return result(s.CrossValidate(soft, opt))
 	})
 }
 
@@ -281,11 +275,7 @@ func Graph(X mat.Matrix, options string) *Job {
 		if err != nil {
 			return nil, err
 		}
-		r, err := granger.Infer(soft, d, opt)
-		if r == nil {
-			return nil, err
-		}
-		return r, err
+		return result(granger.Infer(soft, d, opt))
 	})
 }
 

@@ -35,16 +35,17 @@ func decode(text string, v any) error {
 	return nil
 }
 
-// backend returns the backend of that name, nil for "".
-func backend(name string) (blas.Backend, error) {
-	if name == "" {
-		return nil, nil
+// useBackend sets the backend to that of the name, unless that is "" or an error came before.
+func useBackend(err *error, to *blas.Backend, name string) {
+	if *err != nil || name == "" {
+		return
 	}
-	be, err := blas.ByName(name)
-	if err != nil {
-		return nil, fault.Mark(err)
+	be, unknown := blas.ByName(name)
+	if unknown != nil {
+		*err = fault.Mark(unknown)
+		return
 	}
-	return be, nil
+	*to = be
 }
 
 // FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend, and weights, noise and
@@ -58,39 +59,31 @@ func FitOptions(text string) (iokl.Options, error) {
 		Axis    [][]float64 `json:"output_axis"`
 	}
 	err := decode(text, &o)
-	if err != nil {
-		return o.Options, err
-	}
-	if o.Options.Weights, err = table(o.Weights, "weights"); err != nil {
-		return o.Options, err
-	}
-	if o.Options.Noise, err = table(o.Noise, "noise"); err != nil {
-		return o.Options, err
-	}
-	if o.Options.OutputAxis, err = table(o.Axis, "output_axis"); err != nil {
-		return o.Options, err
-	}
-	be, err := backend(o.Backend)
-	o.Options.Backend = be
+	fillIn(&err, &o.Options.Weights, o.Weights, "weights")
+	fillIn(&err, &o.Options.Noise, o.Noise, "noise")
+	fillIn(&err, &o.Options.OutputAxis, o.Axis, "output_axis")
+	useBackend(&err, &o.Options.Backend, o.Backend)
 	return o.Options, err
 }
 
-// table is the rows as a matrix; nil for none.
-func table(rows [][]float64, what string) (mat.Matrix, error) {
-	if rows == nil {
-		return nil, nil
+// fillIn sets the matrix to the rows, if there are any, unless an error came before.
+func fillIn(err *error, to *mat.Matrix, rows [][]float64, what string) {
+	if *err != nil || rows == nil {
+		return
 	}
 	if len(rows) == 0 || len(rows[0]) == 0 {
-		return nil, Input("%s: it is empty", what)
+		*err = Input("%s: it is empty", what)
+		return
 	}
 	m := mat.NewDense(len(rows), len(rows[0]), nil)
 	for i, row := range rows {
 		if len(row) != len(rows[0]) {
-			return nil, Input("%s: row %d has %d numbers where the first has %d", what, i+1, len(row), len(rows[0]))
+			*err = Input("%s: row %d has %d numbers where the first has %d", what, i+1, len(row), len(rows[0]))
+			return
 		}
 		m.SetRow(i, row)
 	}
-	return m, nil
+	*to = m
 }
 
 // UpdateOptions reads the JSON form of [iokl.UpdateOptions], weights as a list of rows, and a backend.
@@ -101,14 +94,8 @@ func UpdateOptions(text string) (iokl.UpdateOptions, error) {
 		Weights [][]float64 `json:"weights"` // by rows
 	}
 	err := decode(text, &o)
-	if err != nil {
-		return o.UpdateOptions, err
-	}
-	if o.UpdateOptions.Weights, err = table(o.Weights, "weights"); err != nil {
-		return o.UpdateOptions, err
-	}
-	be, err := backend(o.Backend)
-	o.UpdateOptions.Backend = be
+	fillIn(&err, &o.UpdateOptions.Weights, o.Weights, "weights")
+	useBackend(&err, &o.UpdateOptions.Backend, o.Backend)
 	return o.UpdateOptions, err
 }
 
@@ -129,10 +116,8 @@ func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options
 		Backend   string   `json:"backend"`
 	}
 	err := decode(text, &o)
+	useBackend(&err, &o.Options.Backend, o.Backend)
 	if err != nil {
-		return nil, granger.Options{}, err
-	}
-	if o.Options.Backend, err = backend(o.Backend); err != nil {
 		return nil, granger.Options{}, err
 	}
 	d := &granger.Data{Names: o.Names, X: X, Replicate: o.Replicate}
@@ -141,20 +126,18 @@ func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options
 			d.Names = append(d.Names, fmt.Sprintf("s%d", j+1))
 		}
 	}
-	if len(d.Names) != X.Cols {
-		return nil, granger.Options{}, Input("%d names of %d series", len(d.Names), X.Cols)
-	}
-	if o.Groups != nil {
-		if len(o.Groups) != X.Cols {
-			return nil, granger.Options{}, Input("groups of %d series: there are %d", len(o.Groups), X.Cols)
-		}
+	switch {
+	case len(d.Names) != X.Cols:
+		err = Input("%d names of %d series", len(d.Names), X.Cols)
+	case o.Groups == nil:
+	case len(o.Groups) != X.Cols:
+		err = Input("groups of %d series: there are %d", len(o.Groups), X.Cols)
+	default:
 		pairs := make([][2]string, X.Cols)
 		for j, g := range o.Groups {
 			pairs[j] = [2]string{d.Names[j], g}
 		}
-		if d.Nodes, err = granger.Group(d.Names, pairs); err != nil {
-			return nil, granger.Options{}, err
-		}
+		d.Nodes, err = granger.Group(d.Names, pairs)
 	}
-	return d, o.Options, nil
+	return d, o.Options, err
 }
