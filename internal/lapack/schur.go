@@ -25,20 +25,20 @@ func (impl Implementation) Schur(a, q matrix) error {
 	top := 0.0
 	for i := range n {
 		if !finite(row(a, i)) {
-			return fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
+			return notFinite(n)
 		}
-		top = max(top, math.Abs(floats.Max(row(a, i))), math.Abs(floats.Min(row(a, i))))
+		top = max(top, floats.Norm(row(a, i), math.Inf(1)))
 	}
 	exponent := 0
 	if top > schurLarge || top < 1/schurLarge && top > 0 { // products of elements would overflow, or vanish
 		_, exponent = math.Frexp(top)
-		ldexp(a, -exponent)
+		scaleRows(-exponent, a)
 	}
 	impl.Hessenberg(a, q)
 	s := &schur{impl: impl, h: a, q: q}
 	converged := s.iterate()
 	if exponent != 0 {
-		ldexp(a, exponent)
+		scaleRows(exponent, a)
 	}
 	if !converged {
 		return fmt.Errorf("%w: Schur form of order %d", ErrNoConvergence, n)
@@ -46,12 +46,10 @@ func (impl Implementation) Schur(a, q matrix) error {
 	return nil
 }
 
-// ldexp multiplies a by a power of two.
-func ldexp(a matrix, exponent int) {
+// scaleRows multiplies a by a power of two.
+func scaleRows(exp int, a matrix) {
 	for i := range a.Rows {
-		for j, v := range row(a, i) {
-			row(a, i)[j] = math.Ldexp(v, exponent)
-		}
+		scaleBy(exp, row(a, i))
 	}
 }
 

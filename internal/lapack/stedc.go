@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/iokl/iokl/internal/par"
@@ -26,16 +27,9 @@ const (
 func (c cuppen) tridiagonalEigen(d, e []float64, Z matrix) error {
 	n := len(d)
 	if !finite(d, e) {
-		return fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
+		return notFinite(n)
 	}
-	var top float64
-	for i, v := range d {
-		top = max(top, math.Abs(v))
-		if i < n-1 {
-			top = max(top, math.Abs(e[i]))
-		}
-	}
-	_, exp := math.Frexp(top)
+	_, exp := math.Frexp(max(floats.Norm(d, math.Inf(1)), floats.Norm(e, math.Inf(1))))
 	scaleBy(-exp, d, e)
 	if !c.divide(d, e, Z) {
 		return fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
@@ -363,10 +357,7 @@ func reverse(d, e []float64, Z matrix) {
 	slices.Reverse(d)
 	slices.Reverse(e)
 	for i, j := 0, Z.Rows-1; i < j; i, j = i+1, j-1 {
-		x, y := row(Z, i), row(Z, j)
-		for k, v := range x {
-			x[k], y[k] = y[k], v
-		}
+		swap(row(Z, i), row(Z, j))
 	}
 }
 

@@ -96,9 +96,7 @@ func normExponent(a matrix) int {
 		norm = math.Hypot(norm, nrm2(row(a, i)))
 	}
 	_, exp := math.Frexp(norm)
-	for i := range a.Rows {
-		scaleBy(-exp, row(a, i))
-	}
+	scaleRows(-exp, a)
 	return exp
 }
 
