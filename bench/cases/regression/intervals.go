@@ -97,8 +97,15 @@ const (
 
 var byAll = []string{byCVPlus, byJackknife, byLocal, byGaussian, byResiduals}
 
-// held is the coverage and the mean width of one kind of interval on one data set, averaged over the outputs.
-type held struct{ share, width float64 }
+// coverage has, by the name of a kind of interval or region, the share of new targets in it and its mean width on each
+// data set.
+type coverage struct{ shares, widths map[string][]float64 }
+
+func newCoverage() coverage { return coverage{map[string][]float64{}, map[string][]float64{}} }
+
+func (c coverage) add(name string, share, width float64) {
+	c.shares[name], c.widths[name] = append(c.shares[name], share), append(c.widths[name], width)
+}
 
 // intervalCoverage makes 90 % intervals for 1000 new samples of each of some 200 data sets. The function
 // has scale 1, the noise a variance of a quarter of that.
@@ -108,14 +115,13 @@ func intervalCoverage(ctx context.Context, env *bench.Env) ([]bench.Result, erro
 	for _, noise := range noises {
 		for _, l := range bench.Pick(env, []int{60}, []int{60, 300}) {
 			for _, n := range []int{1, 5} {
-				found := map[string][]held{}
+				found := newCoverage()
 				for s := range sets {
 					if err := ctx.Err(); err != nil {
 						return results, err
 					}
 					rng := env.Rand(uint64(1000*l + 10*n + s*1_000_000))
-					mix := mat.NewDense(n, 2, nil)
-					mix.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() + 1 }, mix)
+					mix := mixture(rng, n)
 					X, Y := simulated(rng, l, n, mix, noise.draw)
 					Xt, Yt := simulated(rng, 1000, n, mix, noise.draw)
 					if err := intervalsOf(ctx, env, found, X, Y, Xt, Yt); err != nil {
@@ -123,7 +129,13 @@ func intervalCoverage(ctx context.Context, env *bench.Env) ([]bench.Result, erro
 					}
 				}
 				for _, name := range byAll {
-					results = append(results, coverageResult(name, noise.name, l, n, found[name]))
+					r := bench.Result{Name: name, Params: map[string]any{
+						"noise": noise.name, "l": l, "n": n, "sets": sets,
+					}}
+					r.Metric("coverage", stat.Mean(found.shares[name], nil))
+					r.Metric("least coverage of a set", slices.Min(found.shares[name]))
+					r.Metric("mean width", stat.Mean(found.widths[name], nil))
+					results = append(results, r)
 				}
 				env.Log("  %s noise, %d samples, %d outputs", noise.name, l, n)
 			}
@@ -132,16 +144,11 @@ func intervalCoverage(ctx context.Context, env *bench.Env) ([]bench.Result, erro
 	return results, nil
 }
 
-func coverageResult(name, noise string, l, n int, found []held) bench.Result {
-	r := bench.Result{Name: name, Params: map[string]any{"noise": noise, "l": l, "n": n, "sets": len(found)}}
-	var shares, widths []float64
-	for _, h := range found {
-		shares, widths = append(shares, h.share), append(widths, h.width)
-	}
-	r.Metric("coverage", stat.Mean(shares, nil))
-	r.Metric("least coverage of a set", slices.Min(shares))
-	r.Metric("mean width", stat.Mean(widths, nil))
-	return r
+// mixture are the weights of two functions in n outputs.
+func mixture(rng *rand.Rand, n int) *mat.Dense {
+	mix := mat.NewDense(n, 2, nil)
+	mix.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() + 1 }, mix)
+	return mix
 }
 
 // intervalModel is how models of simulated data are fitted.
@@ -154,7 +161,7 @@ func intervalModel(env *bench.Env) iokl.Options {
 }
 
 // intervalsOf adds the coverage of every kind of interval on one data set.
-func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X, Y, Xt, Yt *mat.Dense) error {
+func intervalsOf(ctx context.Context, env *bench.Env, found coverage, X, Y, Xt, Yt *mat.Dense) error {
 	m, err := iokl.Fit(ctx, X, Y, intervalModel(env))
 	if err != nil {
 		return err
@@ -171,7 +178,7 @@ func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X
 		if err != nil {
 			return err
 		}
-		found[kind.name] = append(found[kind.name], covered(r.Low, r.High, Yt))
+		found.covered(kind.name, r.Low, r.High, Yt)
 	}
 	F, err := m.Predict(X)
 	if err != nil {
@@ -189,35 +196,34 @@ func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X
 		}
 		sd[j] = stat.StdDev(res, nil)
 	}
-	around := func(P *mat.Dense, half func(i, j int) float64) held {
+	around := func(name string, P *mat.Dense, half func(i, j int) float64) {
 		lo, hi := mat.DenseCopyOf(P), mat.DenseCopyOf(P)
 		lo.Apply(func(i, j int, v float64) float64 { return v - half(i, j) }, lo)
 		hi.Apply(func(i, j int, v float64) float64 { return v + half(i, j) }, hi)
-		return covered(lo, hi, Yt)
+		found.covered(name, lo, hi, Yt)
 	}
-	found[byResiduals] = append(found[byResiduals], around(P, func(_, j int) float64 { return 1.645 * sd[j] }))
+	around(byResiduals, P, func(_, j int) float64 { return 1.645 * sd[j] })
 	mean, deviation, err := gaussianProcess(ctx, X, Y, Xt)
 	if err != nil {
 		return err
 	}
-	found[byGaussian] = append(found[byGaussian], around(mean, func(i, j int) float64 {
-		return 1.645 * deviation.At(i, j)
-	}))
+	around(byGaussian, mean, func(i, j int) float64 { return 1.645 * deviation.At(i, j) })
 	return nil
 }
 
-// covered is the share of Y in the intervals and their mean width.
-func covered(lo, hi, Y *mat.Dense) (h held) {
+// covered adds the share of Y in the intervals and their mean width, over all outputs.
+func (c coverage) covered(name string, lo, hi, Y *mat.Dense) {
 	t, n := Y.Dims()
+	var share, width float64
 	for i := range t {
 		for j := range n {
 			if lo.At(i, j) <= Y.At(i, j) && Y.At(i, j) <= hi.At(i, j) {
-				h.share += 1 / float64(t*n)
+				share += 1 / float64(t*n)
 			}
-			h.width += (hi.At(i, j) - lo.At(i, j)) / float64(t*n)
+			width += (hi.At(i, j) - lo.At(i, j)) / float64(t*n)
 		}
 	}
-	return h
+	c.add(name, share, width)
 }
 
 // gaussianProcess predicts each output by a Gaussian process with a Gaussian kernel of which width, scale and noise

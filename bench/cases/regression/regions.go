@@ -100,7 +100,7 @@ func intervalRegions(ctx context.Context, env *bench.Env) ([]bench.Result, error
 	var results []bench.Result
 	for _, shared := range []float64{0, 0.5, 0.8} {
 		for _, l := range bench.Pick(env, []int{60}, []int{60, 300}) {
-			found := map[string][]held{}
+			found := newCoverage()
 			sets := bench.Pick(env, 1, 10)
 			for s := range sets {
 				if err := ctx.Err(); err != nil {
@@ -113,12 +113,8 @@ func intervalRegions(ctx context.Context, env *bench.Env) ([]bench.Result, error
 			}
 			for _, name := range []string{bySingle, byLargest, byEllipsoid} {
 				r := bench.Result{Name: name, Params: map[string]any{"shared": shared, "l": l, "n": n, "sets": sets}}
-				var shares, sides []float64
-				for _, h := range found[name] {
-					shares, sides = append(shares, h.share), append(sides, math.Log(h.width))
-				}
-				r.Metric("joint coverage", stat.Mean(shares, nil))
-				r.Metric("volume^(1/n)", math.Exp(stat.Mean(sides, nil)))
+				r.Metric("joint coverage", stat.Mean(found.shares[name], nil))
+				r.Metric("volume^(1/n)", stat.GeometricMean(found.widths[name], nil))
 				results = append(results, r)
 			}
 		}
@@ -128,10 +124,9 @@ func intervalRegions(ctx context.Context, env *bench.Env) ([]bench.Result, error
 
 // regionsHold adds what regions of one data set hold: a part of the variance of its noise is shared by the outputs.
 func regionsHold(
-	ctx context.Context, env *bench.Env, rng *rand.Rand, found map[string][]held, l, n int, shared float64,
+	ctx context.Context, env *bench.Env, rng *rand.Rand, found coverage, l, n int, shared float64,
 ) error {
-	mix := mat.NewDense(n, 2, nil)
-	mix.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() + 1 }, mix)
+	mix := mixture(rng, n)
 	draw := func(l int) (X, Y *mat.Dense) {
 		X, Y = simulated(rng, l, n, mix, func(*rand.Rand, []float64) float64 { return 0 })
 		for i := range l {
@@ -164,13 +159,13 @@ func regionsHold(
 	}
 	F.Sub(Yt, F)
 	for _, r := range regions {
-		h := held{width: r.side(n)}
+		share := 0.0
 		for i := range Yt.RawMatrix().Rows {
 			if r.holds(F.RawRowView(i)) {
-				h.share += 1 / float64(Yt.RawMatrix().Rows)
+				share += 1 / float64(Yt.RawMatrix().Rows)
 			}
 		}
-		found[r.name] = append(found[r.name], h)
+		found.add(r.name, share, r.side(n))
 	}
 	return nil
 }
