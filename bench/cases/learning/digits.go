@@ -6,7 +6,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
@@ -173,10 +172,17 @@ func runDigits(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	uniform, opt := make([]float64, len(few.grams)), bcd.Options{Tol: 1e-3}
+	few.norm.Start(uniform)
 	var results []bench.Result
 	for _, lambda := range []float64{1e-2, 1e-3, 1e-4, 1e-5} {
 		few.lambda = lambda
-		part, err := fitAll(ctx, env, few, whatIsLearned(few, bcd.Options{Tol: 1e-3}))
+		part, err := fitAll(ctx, env, few, []approach{
+			{name: "uniform kernels, L = I", eta: uniform, model: bcd.Neither, opt: opt},
+			{name: "IKL (kernel weights)", model: bcd.Weights, opt: opt},
+			{name: "OKL (output kernel)", eta: uniform, model: bcd.Output, opt: opt},
+			{name: "IOKL (both)", opt: opt},
+		})
 		for i := range part {
 			part[i].Trace = nil
 		}
@@ -189,29 +195,13 @@ func runDigits(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if err != nil {
 		return results, err
 	}
-	part, err := fitAll(ctx, env, many, linearSolvers(1e-5, bench.Duration(bench.Pick(env, 5.0, 25))))
+	budget := bench.Duration(bench.Pick(env, 5.0, 25))
+	part, err := fitAll(ctx, env, many, []approach{ // the same minimisation with three solvers of the C step
+		{name: "IOKL, fast", opt: bcd.Options{Tol: 1e-5}, budget: budget},
+		{name: "IOKL, plain CG", opt: bcd.Options{Tol: 1e-5, Sylvester: "cg"}, budget: budget},
+		{name: "IOKL, eigendecomposition", opt: bcd.Options{Tol: 1e-5, Sylvester: "eigen"}, budget: budget},
+	})
 	return append(results, lines(part)...), err
-}
-
-// whatIsLearned are the four choices of what to learn.
-func whatIsLearned(t *task, opt bcd.Options) []approach {
-	uniform := make([]float64, len(t.grams))
-	t.norm.Start(uniform)
-	return []approach{
-		{name: "uniform kernels, L = I", eta: uniform, model: bcd.Neither, opt: opt},
-		{name: "IKL (kernel weights)", model: bcd.Weights, opt: opt},
-		{name: "OKL (output kernel)", eta: uniform, model: bcd.Output, opt: opt},
-		{name: "IOKL (both)", opt: opt},
-	}
-}
-
-// linearSolvers are the same minimisation with three solvers of the C step.
-func linearSolvers(tol float64, budget time.Duration) []approach {
-	return []approach{
-		{name: "IOKL, fast", opt: bcd.Options{Tol: tol}, budget: budget},
-		{name: "IOKL, plain CG", opt: bcd.Options{Tol: tol, Sylvester: "cg"}, budget: budget},
-		{name: "IOKL, eigendecomposition", opt: bcd.Options{Tol: tol, Sylvester: "eigen"}, budget: budget},
-	}
 }
 
 // digitFigures show the accuracy against λ for each choice of what to learn.

@@ -154,30 +154,17 @@ func systemKey(r bench.Result) string {
 		r.Params["backend"])
 }
 
-// fastest is the best line of each system among the solvers a user could name; "auto" is judged apart.
+// fastest is the best line of each system of those that ended, among the solvers a user could name; "auto" is judged
+// apart.
 func fastest(group []bench.Result) map[string]bench.Result {
-	systems := map[string][]bench.Result{}
-	for _, r := range group {
-		systems[systemKey(r)] = append(systems[systemKey(r)], r)
-	}
 	best := map[string]bench.Result{}
-	for k, rs := range systems {
-		if b, ok := quickest(rs); ok {
-			best[k] = b
+	for _, r := range group {
+		b, known := best[systemKey(r)]
+		if r.Name != "auto" && r.Error == "" && !r.Stopped && r.Seconds > 0 && (!known || r.Seconds < b.Seconds) {
+			best[systemKey(r)] = r
 		}
 	}
 	return best
-}
-
-// quickest is the fastest of those that ended; "auto" is judged apart.
-func quickest(rs []bench.Result) (bench.Result, bool) {
-	best, ok := bench.Result{}, false
-	for _, r := range rs {
-		if r.Name != "auto" && r.Error == "" && !r.Stopped && r.Seconds > 0 && (!ok || r.Seconds < best.Seconds) {
-			best, ok = r, true
-		}
-	}
-	return best, ok
 }
 
 // winners names the fastest solver of each system: a row for each size, a column for each λ and spectrum of L.
@@ -206,15 +193,10 @@ func winners(group []bench.Result) *bench.Table {
 		if column < 0 {
 			column, t.Head = len(t.Head), append(t.Head, at)
 		}
-		for len(t.Rows[row]) <= column {
-			t.Rows[row] = append(t.Rows[row], "")
+		for i, row := range t.Rows {
+			t.Rows[i] = append(row, make([]string, len(t.Head)-len(row))...)
 		}
 		t.Rows[row][column] = fmt.Sprintf("%s %.2g", b.Name, b.Seconds)
-	}
-	for i := range t.Rows {
-		for len(t.Rows[i]) < len(t.Head) {
-			t.Rows[i] = append(t.Rows[i], "")
-		}
 	}
 	return t
 }
@@ -300,13 +282,12 @@ func sylvesterFigures(group []bench.Result, _ *bench.File) []picture.Figure {
 // judgeChoice writes into the line of "auto" at one point how many times as long
 // it took as the fastest of the others, and which that was.
 func judgeChoice(point []bench.Result) {
-	for key, best := range fastest(point) {
-		for i := range point {
-			r := &point[i]
-			if r.Name == "auto" && systemKey(*r) == key && r.Error == "" && !r.Stopped {
-				r.Metric("times_fastest", r.Seconds/best.Seconds)
-				r.Params["fastest"] = best.Name
-			}
+	all := fastest(point)
+	for i := range point {
+		r := &point[i]
+		if best, ok := all[systemKey(*r)]; ok && r.Name == "auto" && r.Error == "" && !r.Stopped {
+			r.Metric("times_fastest", r.Seconds/best.Seconds)
+			r.Params["fastest"] = best.Name
 		}
 	}
 }
