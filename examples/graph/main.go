@@ -10,6 +10,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/regularizer"
@@ -70,9 +72,5 @@ func signals(side int, noise float64) (noisy, clean blas.General) {
 }
 
 func rmse(a, b blas.General) float64 {
-	var s float64
-	for i, v := range a.Data {
-		s += (v - b.Data[i]) * (v - b.Data[i])
-	}
-	return math.Sqrt(s / float64(len(a.Data)))
+	return floats.Distance(a.Data, b.Data, 2) / math.Sqrt(float64(len(a.Data)))
 }

@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -322,10 +323,7 @@ type metrics struct {
 }
 
 func (m *metrics) note(d time.Duration, status int) {
-	k := 0
-	for k < len(bounds) && d > bounds[k] {
-		k++
-	}
+	k, _ := slices.BinarySearch(bounds, d)
 	m.times[k].Add(1)
 	m.sum.Add(int64(d))
 	if status != http.StatusOK {
