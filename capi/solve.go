@@ -185,24 +185,6 @@ func iokl_solve_general(
 	})
 }
 
-// operator is the caller's function as a linop.Operator.
-type operator struct {
-	n       int
-	apply   C.iokl_apply
-	context unsafe.Pointer
-	stop    context.CancelCauseFunc
-}
-
-func (a *operator) Dim() int { return a.n }
-
-func (a *operator) Apply(dst, x blas.General) {
-	code := C.iokl_call(a.apply, a.context, C.int64_t(a.n), C.int64_t(x.Cols),
-		(*C.double)(&x.Data[0]), C.int64_t(x.Stride), (*C.double)(&dst.Data[0]), C.int64_t(dst.Stride))
-	if code != 0 {
-		a.stop(fmt.Errorf("%w: the operator returned %d", context.Canceled, int(code)))
-	}
-}
-
 // apply runs solve with the caller's operator, and returns the reason with which that has ended it.
 func apply(
 	f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, solve func(ctx context.Context, A linop.Operator) error,
@@ -212,7 +194,12 @@ func apply(
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	err := solve(ctx, &operator{int(n), f, arg, stop})
+	err := solve(ctx, linop.Func{N: int(n), F: func(dst, x blas.General) {
+		if code := C.iokl_call(f, arg, n, C.int64_t(x.Cols), (*C.double)(&x.Data[0]), C.int64_t(x.Stride),
+			(*C.double)(&dst.Data[0]), C.int64_t(dst.Stride)); code != 0 {
+			stop(fmt.Errorf("%w: the operator returned %d", context.Canceled, int(code)))
+		}
+	}})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
