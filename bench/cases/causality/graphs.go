@@ -68,9 +68,7 @@ func pairGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General
 func conditionalGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
 	past, Y := pastAndPresent(d, 2) // x(t−1), x(t−2)
 	N, l := Y.Cols, Y.Rows
-	all := blas.NewGeneral(l, 3*N) // x(t), x(t−1), x(t−2)
-	blas.Copy(blas.View(all, 0, 0, l, N), Y)
-	blas.Copy(blas.View(all, 0, N, l, 2*N), past)
+	all := blas.SideBySide(Y, past) // x(t), x(t−1), x(t−2)
 	data.Standardise(all, blas.General{})
 	C := blas.NewGeneral(3*N, 3*N)
 	blas.Gemm(env.Backend, true, false, 1/float64(l), all, all, 0, C)

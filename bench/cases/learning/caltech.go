@@ -212,7 +212,7 @@ func leaves(ctx context.Context, env *bench.Env) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	var parts []blas.General
+	X := blas.NewGeneral(labels.Data.Rows, 0)
 	var groups []kernel.Group
 	var specs []string
 	width := 0
@@ -225,11 +225,7 @@ func leaves(ctx context.Context, env *bench.Env) (*task, error) {
 		for _, k := range leafKernels {
 			specs = append(specs, fmt.Sprintf(k, name))
 		}
-		groups, parts = append(groups, nextGroup(name, &width, t.Data.Cols)), append(parts, t.Data)
-	}
-	X := blas.NewGeneral(labels.Data.Rows, width)
-	for v, p := range parts {
-		blas.Copy(blas.View(X, 0, groups[v].Columns[0], p.Rows, p.Cols), p)
+		groups, X = append(groups, nextGroup(name, &width, t.Data.Cols)), blas.SideBySide(X, t.Data)
 	}
 	data.Standardise(X, blas.General{})
 	class, seen := make([]int, X.Rows), make([]int, classes)

@@ -198,9 +198,7 @@ func withoutFold(Y blas.General, folds []int, f int) blas.General {
 	Z := blas.Clone(Y)
 	for i := range Z.Rows {
 		if folds[i] == f {
-			for j := range Z.Cols {
-				blas.Row(Z, i)[j] = math.NaN()
-			}
+			blas.Fill(blas.View(Z, i, 0, 1, Z.Cols), math.NaN())
 		}
 	}
 	return Z
