@@ -224,12 +224,7 @@ func (impl Implementation) eachQRBlock(
 // len(tau) ≤ n reflections in its columns.
 func (impl Implementation) Orgqr(a matrix, tau []float64) {
 	m, n, k := a.Rows, a.Cols, len(tau)
-	for i := range m {
-		clear(row(a, i)[k:])
-		if i >= k && i < n {
-			row(a, i)[i] = 1
-		}
-	}
+	identityColumns(view(a, 0, k, m, n-k), k, n-k)
 	w := make([]float64, applyBlock(m)*n)
 	impl.eachQRBlock(a, tau, true, n, func(h block, first int) {
 		identityColumns(view(a, 0, first, m, n-first), first, h.V.Rows)
@@ -239,7 +234,7 @@ func (impl Implementation) Orgqr(a matrix, tau []float64) {
 
 // identityColumns makes the first b columns of a those of the identity, moved down by shift rows.
 func identityColumns(a matrix, shift, b int) {
-	for i := range a.Rows {
+	for i := 0; i < a.Rows && b > 0; i++ {
 		clear(row(a, i)[:b])
 		if j := i - shift; j >= 0 && j < b {
 			row(a, i)[j] = 1

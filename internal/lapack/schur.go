@@ -182,11 +182,8 @@ func (s *schur) window(lo, size int) (T, V matrix) {
 		s.both = make([]float64, 2*size*size)
 	}
 	T, V = head(s.both[:size*size], size, size), head(s.both[size*size:2*size*size], size, size)
-	clear(V.Data)
+	identityColumns(V, 0, size)
 	copyMatrix(T, view(s.h, lo, lo, size, size))
-	for i := range size {
-		V.Data[i*V.Stride+i] = 1
-	}
 	return T, V
 }
 
@@ -342,10 +339,7 @@ func (impl Implementation) extendPanel(p hessenbergPanel, j int, tau float64, t 
 // accumulate forms q = H_0·H_1⋯ from the vectors.
 func (impl Implementation) accumulate(q, vectors matrix, tau, w []float64) {
 	n := q.Rows
-	for i := range n {
-		clear(row(q, i))
-		q.Data[i*q.Stride+i] = 1
-	}
+	identityColumns(q, 0, n)
 	T, gram := zeros(hessenbergBlock, hessenbergBlock), zeros(hessenbergBlock, hessenbergBlock)
 	last := max(n-3, -1) / hessenbergBlock * hessenbergBlock
 	for i := last; n > 2 && i >= 0; i -= hessenbergBlock {

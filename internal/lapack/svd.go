@@ -61,15 +61,9 @@ func (impl Implementation) SVD(a matrix, s []float64, u, vt matrix) error {
 	if err := impl.squareSVD(r, s, view(u, 0, 0, n, n), vt); err != nil || u.Rows == n {
 		return err
 	}
-	for i := range u.Rows {
-		if i < n {
-			clear(row(u, i)[n:])
-			continue
-		}
-		clear(row(u, i))
-		if i < u.Cols {
-			row(u, i)[i] = 1
-		}
+	identityColumns(view(u, 0, n, u.Rows, u.Cols-n), n, u.Cols-n)
+	for i := n; i < u.Rows; i++ {
+		clear(row(u, i)[:n])
 	}
 	impl.Ormqr(blas.Left, false, a, tau, u)
 	return nil
