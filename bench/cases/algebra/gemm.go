@@ -182,8 +182,7 @@ func machineRoofline(results []bench.Result, limits *bench.Limits) picture.Chart
 		return fig
 	}
 	threads := 0
-	points := map[string]*picture.Curve{}
-	var order []string
+	var points picture.Chart
 	for _, r := range results {
 		x, name := intensity(r), ""
 		switch {
@@ -196,15 +195,11 @@ func machineRoofline(results []bench.Result, limits *bench.Limits) picture.Chart
 		default:
 			continue
 		}
-		if points[name] == nil {
-			points[name] = &picture.Curve{Name: name, Dots: true}
-			order = append(order, name)
-		}
-		points[name].XY = append(points[name].XY, plotter.XY{X: x, Y: r.GFlops})
+		points.Point(name, x, r.GFlops)
 		threads = int(r.Number("threads"))
 	}
 	peak := limits.Peak("float64", threads)
-	if len(order) == 0 || peak == 0 {
+	if points.Curves == nil || peak == 0 {
 		return fig
 	}
 	for _, size := range []float64{1 << 20, 24 << 20, 256 << 20} {
@@ -218,8 +213,9 @@ func machineRoofline(results []bench.Result, limits *bench.Limits) picture.Chart
 		}
 		fig.Curves = append(fig.Curves, roof)
 	}
-	for _, name := range order {
-		fig.Curves = append(fig.Curves, *points[name])
+	for _, c := range points.Curves {
+		c.Dots = true
+		fig.Curves = append(fig.Curves, c)
 	}
 	return fig
 }
