@@ -71,11 +71,6 @@ func (f *File) ByCase() [][]Result {
 	return groups
 }
 
-// Of are the results of one case.
-func (f *File) Of(name string) []Result {
-	return slices.DeleteFunc(slices.Clone(f.Results), func(r Result) bool { return r.Case != name })
-}
-
 // Num is x as an optional JSON number, absent when x is NaN or infinite.
 func Num(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {

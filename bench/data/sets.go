@@ -30,6 +30,10 @@ func path(e *bench.Env, set, file string) string {
 	return filepath.Join(dir, set, file)
 }
 
+func absent(set string, err error) error {
+	return fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set, err)
+}
+
 // Read reads the columns, or all, of one file of a data set, or says that the case is skipped.
 func Read(e *bench.Env, set, file string, columns ...string) (*table.Table, error) {
 	var opt table.Options
@@ -47,8 +51,7 @@ func Read(e *bench.Env, set, file string, columns ...string) (*table.Table, erro
 	}
 	t, err := table.Read(path(e, set, file), opt)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set,
-			err)
+		return nil, absent(set, err)
 	}
 	return t, nil
 }
@@ -57,8 +60,7 @@ func Read(e *bench.Env, set, file string, columns ...string) (*table.Table, erro
 func ReadText(e *bench.Env, set, file string) ([][]string, error) {
 	in, err := os.Open(path(e, set, file))
 	if err != nil {
-		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set,
-			err)
+		return nil, absent(set, err)
 	}
 	defer in.Close()
 	return csv.NewReader(in).ReadAll()

@@ -73,9 +73,13 @@ func conditionalGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.
 	C := blas.NewGeneral(3*N, 3*N)
 	blas.Gemm(env.Backend, true, false, 1/float64(l), all, all, 0, C)
 	c := conditioning{C, l}
+	var before []int // x(t−1)
+	for j := range N {
+		before = append(before, N+j)
+	}
 	parents := make([][]int, N)
 	for i := range parents {
-		parents[i] = c.parents(i, sequence(N, 2*N))
+		parents[i] = c.parents(i, before)
 	}
 	G := blas.NewGeneral(N, N)
 	for i := range N {
@@ -95,14 +99,6 @@ func conditionalGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.
 	return G, nil
 }
 
-func sequence(lo, hi int) []int {
-	s := make([]int, hi-lo)
-	for i := range s {
-		s[i] = lo + i
-	}
-	return s
-}
-
 // conditioning tests conditional independence by a correlation matrix of l samples.
 type conditioning struct {
 	C blas.General
@@ -117,7 +113,7 @@ func (c conditioning) parents(i int, candidates []int) []int {
 		strength := map[int]float64{}
 		var kept []int
 		for k, j := range candidates {
-			others := append(slices.Clone(candidates[:k]), candidates[k+1:]...)
+			others := slices.Concat(candidates[:k], candidates[k+1:])
 			rho := math.Abs(c.partial(i, j, others[:min(size, len(others))]))
 			z := math.Atanh(math.Min(rho, 1-1e-12)) * math.Sqrt(math.Max(float64(c.l-size-3), 1))
 			if 2*distuv.UnitNormal.Survival(z) <= alpha {

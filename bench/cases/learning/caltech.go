@@ -94,6 +94,11 @@ func runCaltech(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			budget: exact,
 		},
 	}
+	return timed(ctx, env, t, approaches)
+}
+
+// timed fits in every way, and says how soon each was near the optimum.
+func timed(ctx context.Context, env *bench.Env, t *task, approaches []approach) ([]bench.Result, error) {
 	results, err := fitAll(ctx, env, t, approaches)
 	timeToTarget(results)
 	return lines(results), err
@@ -167,22 +172,11 @@ func runFigures(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := paperApproaches()
-	for i := range all {
-		all[i].budget = bench.Duration(bench.Pick(env, 0.7, 30))
-	}
-	results, err := fitAll(ctx, env, t, all)
-	timeToTarget(results)
-	return lines(results), err
-}
-
-// paperApproaches are the settings of the paper's figures beside exact methods and ours.
-func paperApproaches() []approach {
 	const tol = 1e-6
 	paper := func(cg float64, sdp int) bcd.Options {
 		return bcd.Options{Tol: tol, Solver: "paper", Sylvester: "cg", Schedule: []bcd.Inexact{{CG: cg, SDP: sdp}}}
 	}
-	return []approach{
+	all := []approach{ // the settings of the paper's figures beside exact methods and ours
 		{name: "paper, eigendecomposition", opt: bcd.Options{
 			Tol: tol, Solver: "paper", Sylvester: "eigen", Schedule: []bcd.Inexact{{CG: 1e-6, SDP: 3000}},
 		}},
@@ -197,6 +191,10 @@ func paperApproaches() []approach {
 			model: bcd.Output,
 		},
 	}
+	for i := range all {
+		all[i].budget = bench.Duration(bench.Pick(env, 0.7, 30))
+	}
+	return timed(ctx, env, t, all)
 }
 
 // leafKernels look at each of the three views.

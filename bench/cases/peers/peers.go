@@ -102,14 +102,6 @@ func (job *peerJob) parse(text []byte) ([]bench.Result, error) {
 	return results, nil
 }
 
-// needs are the modules that a Python script imports, and Debian's package of them.
-func needs(script string) (modules, debian string) {
-	if strings.HasSuffix(script, "_torch.py") {
-		return "torch, numpy", "python3-torch"
-	}
-	return "sklearn, scipy", "python3-sklearn"
-}
-
 // interpreter is the command that runs the script, or nil and what is missing.
 // Debian's Python has the Debian packages where another comes first in PATH.
 func interpreter(ctx context.Context, script string) (program []string, missing string) {
@@ -119,7 +111,10 @@ func interpreter(ctx context.Context, script string) (program []string, missing 
 		}
 		return nil, "octave is not here (Debian: apt-get install octave octave-control)"
 	}
-	modules, debian := needs(script)
+	modules, debian := "sklearn, scipy", "python3-sklearn"
+	if strings.HasSuffix(script, "_torch.py") {
+		modules, debian = "torch, numpy", "python3-torch"
+	}
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		if exec.CommandContext(ctx, python, "-c", "import "+modules).Run() == nil {
 			return []string{python}, ""
