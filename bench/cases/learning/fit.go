@@ -45,7 +45,10 @@ func (t *task) split(
 
 // center makes the targets those of Y less their means.
 func (t *task) center(Y blas.General) {
-	t.Y, t.mean = Y, data.Means(Y)
+	t.Y, t.mean = Y, make([]float64, Y.Cols)
+	for i := range Y.Rows {
+		blas.Axpy(1/float64(Y.Rows), blas.Row(Y, i), t.mean)
+	}
 	for i := range Y.Rows {
 		blas.Axpy(-1, t.mean, blas.Row(Y, i))
 	}
