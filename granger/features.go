@@ -102,7 +102,7 @@ func (e *engine) pass(ctx context.Context, work []prepared) (*stream.Sums, error
 	for _, p := range work {
 		width += p.Y.Cols + p.U.Cols
 	}
-	X, T := e.inputs(idx), blas.NewGeneral(len(idx), width)
+	X, T := blas.TakeRows(e.X, idx), blas.NewGeneral(len(idx), width)
 	c := 0
 	for _, p := range work {
 		for _, a := range []blas.General{p.Y, p.U} {
@@ -120,15 +120,6 @@ func (e *engine) pass(ctx context.Context, work []prepared) (*stream.Sums, error
 	}
 	sums[0].Recenter(nil)
 	return &sums[0], nil
-}
-
-// inputs are the rows idx of X.
-func (g *design) inputs(idx []int) blas.General {
-	X := blas.NewGeneral(len(idx), g.X.Cols)
-	for i, r := range idx {
-		copy(blas.Row(X, i), blas.Row(g.X, r))
-	}
-	return X
 }
 
 // fitMoments fits one task to its sums and returns the coefficients (D×n) of the features.
@@ -208,7 +199,7 @@ func (e *engine) predictFeatures(ctx context.Context, coef []blas.General, other
 		}
 		rows := min(block, len(other)-lo)
 		z := blas.View(Z, 0, 0, rows, Z.Cols)
-		if err := e.maps.Transform(z, e.inputs(other[lo:lo+rows])); err != nil {
+		if err := e.maps.Transform(z, blas.TakeRows(e.X, other[lo:lo+rows])); err != nil {
 			return nil, fmt.Errorf("granger: features: %w", err)
 		}
 		for i, c := range coef {

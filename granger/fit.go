@@ -100,14 +100,12 @@ func (e *engine) prepare(t task) prepared {
 	p.U, p.ext = e.border(t.node, t.idx, t.other)
 	cols := e.node[t.node]
 	if t.Y.Rows == 0 {
-		p.raw = blas.NewGeneral(len(t.idx), cols.hi-cols.lo)
-		for i, r := range t.idx {
-			copy(blas.Row(p.raw, i), blas.Row(e.Y, r)[cols.lo:cols.hi])
-		}
+		p.raw = blas.TakeRows(blas.View(e.Y, 0, cols.lo, e.l, cols.hi-cols.lo), t.idx)
 	}
 	p.Y = blas.Clone(p.raw)
 	projectOff(e.opt.Backend, p.Y, p.U)
 	p.scale = make([]float64, p.Y.Cols)
+	inverse := make([]float64, p.Y.Cols)
 	for j := range p.Y.Cols {
 		var ss, raw float64
 		for i := range p.Y.Rows {
@@ -115,19 +113,16 @@ func (e *engine) prepare(t task) prepared {
 			raw += p.raw.Data[i*p.raw.Stride+j] * p.raw.Data[i*p.raw.Stride+j]
 		}
 		p.scale[j] = math.Sqrt(ss / float64(p.Y.Rows))
-		inv := 0.0
 		if ss > 1e-24*raw { // what is left is not rounding error
-			inv = 1 / p.scale[j]
-		}
-		for i := range p.Y.Rows {
-			p.Y.Data[i*p.Y.Stride+j] *= inv
+			inverse[j] = 1 / p.scale[j]
 		}
 	}
+	blas.ScaleColumns(p.Y, inverse)
 	return p
 }
 
 // finish adds the unpenalized part to the scaled predictions F at the other
-// samples; beta (columns of U × series) is what the border adds to the scaled fit.
+// samples; beta (columns of U × series), which it overwrites, is what the border adds to the scaled fit.
 func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
 	m.predict = F
 	blas.ScaleColumns(F, p.scale)
@@ -137,11 +132,8 @@ func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
 	b := blas.NewGeneral(p.U.Cols, p.raw.Cols)
 	blas.Mul(be, b, true, false, p.U, p.raw)
 	if beta.Rows > 0 {
-		for i := range b.Rows {
-			for j := range b.Cols {
-				b.Data[i*b.Stride+j] += p.scale[j] * beta.Data[i*beta.Stride+j]
-			}
-		}
+		blas.ScaleColumns(beta, p.scale)
+		blas.AddScaled(b, 1, beta)
 	}
 	blas.Gemm(be, false, false, 1, p.ext, b, 1, F)
 }

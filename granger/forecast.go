@@ -67,7 +67,7 @@ func (e *engine) forecaster(models []model, idx []int) (*Forecaster, error) {
 			f.series, f.mean, f.scale = append(f.series, j), append(f.mean, mean), append(f.scale, scale)
 		}
 	}
-	X := e.inputs(idx)
+	X := blas.TakeRows(e.X, idx)
 	for i, m := range models {
 		f.coef[i] = m.coef
 		if e.maps == nil {
@@ -241,7 +241,7 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 	for i, o := range origins {
 		first[i] = o[0]
 	}
-	X := e.inputs(first)
+	X := blas.TakeRows(e.X, first)
 	var out []Forecast
 	for h := range steps {
 		if err := ctx.Err(); err != nil {

@@ -51,10 +51,7 @@ func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.Gen
 		}
 		t := task{node: k, idx: idx}
 		if tasks[k].Y.Rows > 0 {
-			t.Y = blas.NewGeneral(len(at), tasks[k].Y.Cols)
-			for i, r := range at {
-				copy(blas.Row(t.Y, i), blas.Row(tasks[k].Y, r))
-			}
+			t.Y = blas.TakeRows(tasks[k].Y, at)
 		}
 		p := e.prepare(t)
 		slopes, explained, err := slopes(e.opt.Backend, Z, ages, p.U, p.Y)
@@ -98,7 +95,7 @@ func thinned(idx []int, most int) []int {
 // unweighted are the past values at the samples idx in standard deviations of their
 // series, and the weight of each column by its age in squared distances.
 func (g *design) unweighted(idx []int) (Z blas.General, ages []float64) {
-	Z, ages = g.inputs(idx), make([]float64, g.X.Cols)
+	Z, ages = blas.TakeRows(g.X, idx), make([]float64, g.X.Cols)
 	inverse := make([]float64, g.X.Cols)
 	for k, p := range g.past {
 		for i, c := range p.Columns {

@@ -74,7 +74,7 @@ func (e *engine) response(m *model, link Link) (Response, error) {
 	for i := range rows {
 		rows[i] = i * e.l / len(rows)
 	}
-	base := e.inputs(rows)
+	base := blas.TakeRows(e.X, rows)
 	from, err := e.effect(m, link.Source, base)
 	if err != nil {
 		return r, err
@@ -137,24 +137,20 @@ func (e *engine) effect(m *model, source int, X blas.General) (blas.General, err
 	out := blas.NewGeneral(X.Rows, m.coef.Cols)
 	if e.maps != nil {
 		var maps rff.Maps
-		first, at := 0, []span{}
+		var rows []int // of the coefficients
+		first := 0
 		for j, d := range e.maps.Blocks() {
 			if e.from[j] == source && m.Eta[j] > 0 {
-				maps, at = append(maps, e.maps[j]), append(at, span{first, first + d})
+				maps, rows = append(maps, e.maps[j]), append(rows, sequence(first, first+d)...)
 			}
 			first += d
 		}
 		if maps == nil {
 			return out, nil
 		}
-		Z, coef := blas.NewGeneral(X.Rows, maps.Dim()), blas.NewGeneral(maps.Dim(), out.Cols)
-		row := 0
-		for _, s := range at {
-			blas.Copy(blas.View(coef, row, 0, s.hi-s.lo, coef.Cols), blas.View(m.coef, s.lo, 0, s.hi-s.lo, coef.Cols))
-			row += s.hi - s.lo
-		}
+		Z := blas.NewGeneral(X.Rows, maps.Dim())
 		err := maps.Transform(Z, X)
-		blas.Mul(e.opt.Backend, out, false, false, Z, coef)
+		blas.Mul(e.opt.Backend, out, false, false, Z, blas.TakeRows(m.coef, rows))
 		return out, err
 	}
 	var dict kernel.Dictionary
