@@ -22,7 +22,10 @@ type design struct {
 	l       int          // samples
 	X       blas.General // l×(Σ columns): the past of every node, standardized and weighted by age
 	Y       blas.General // l×(series in nodes): standardized targets, one column per entry of series
-	node    []span       // of each node: its columns of Y
+	series  []int        // of each column of Y: its column of Data.X
+	mean    []float64    // of each column of Y, to standardize by
+	scale   []float64
+	node    []span // of each node: its columns of Y
 	past    []kernel.Group
 	rows    []int     // of each sample: the row of Data.X it predicts
 	missing int       // windows that are left out for a missing value
@@ -88,43 +91,39 @@ func (g *design) before(part float64) int {
 	return n
 }
 
-// standardize fills X, Y, node and past. Each series has mean 0 and variance 1
+// standardize fills X, Y, series, mean, scale, node and past. Each series has mean 0 and variance 1
 // over all its rows; the columns of a node's past are multiplied by pastScale.
 func (g *design) standardize() {
 	d, lag := g.data, g.opt.Lag
-	mean, scale := make([]float64, d.X.Cols), make([]float64, d.X.Cols)
-	for j := range d.X.Cols {
-		mean[j], scale[j] = moments(d.X, j)
-	}
-	inputs, outputs := 0, 0
 	for _, node := range d.Nodes {
-		g.node = append(g.node, span{outputs, outputs + len(node.Series)})
-		group := kernel.Group{Name: node.Name}
-		for range len(node.Series) * lag {
-			group.Columns = append(group.Columns, inputs)
-			inputs++
-		}
-		g.past = append(g.past, group)
-		outputs += len(node.Series)
+		own := span{len(g.series), len(g.series) + len(node.Series)}
+		g.node, g.series = append(g.node, own), append(g.series, node.Series...)
+		g.past = append(g.past, kernel.Group{Name: node.Name, Columns: sequence(own.lo*lag, own.hi*lag)})
 	}
-	g.X, g.Y = blas.NewGeneral(g.l, inputs), blas.NewGeneral(g.l, outputs)
+	for _, j := range g.series {
+		mean, scale := moments(d.X, j)
+		g.mean, g.scale = append(g.mean, mean), append(g.scale, scale)
+	}
+	g.X, g.Y = blas.NewGeneral(g.l, len(g.series)*lag), blas.NewGeneral(g.l, len(g.series))
 	for i, t := range g.rows {
 		x, y := blas.Row(g.X, i), blas.Row(g.Y, i)
-		for k, node := range d.Nodes {
-			c := g.past[k].Columns[0]
+		for k, own := range g.node {
 			newest := g.pastScale(k)
-			for s, j := range node.Series {
-				z := func(t int) float64 { return (d.X.Data[t*d.X.Stride+j] - mean[j]) / scale[j] }
+			for c := own.lo; c < own.hi; c++ {
 				weight := newest
-				for age := 1; age <= lag; age++ {
-					x[c] = weight * z(t-age)
+				for age := range lag {
+					x[c*lag+age] = weight * g.standard(d.X, t-1-age, c)
 					weight *= g.opt.Decay
-					c++
 				}
-				y[g.node[k].lo+s] = z(t)
+				y[c] = g.standard(d.X, t, c)
 			}
 		}
 	}
+}
+
+// standard is the standardized value at row t of X, which has the columns of Data.X, for column c of Y.
+func (g *design) standard(X blas.General, t, c int) float64 {
+	return (X.Data[t*X.Stride+g.series[c]] - g.mean[c]) / g.scale[c]
 }
 
 // pastScale is what standard deviations of the newest past values of node k are multiplied by in X. A linear

@@ -33,9 +33,6 @@ type Forecast struct {
 // Forecaster forecasts from the models of all nodes. It serves one goroutine.
 type Forecaster struct {
 	e       *engine
-	mean    []float64 // of each column of Y, to standardize by
-	scale   []float64
-	series  []int // of each column of Y: its column of Data.X
 	coef    []blas.General
 	columns [][]int            // of each node: its unpenalized columns
 	free    []blas.General     // of each node: the weights of 1 and of these columns
@@ -60,12 +57,6 @@ func (e *engine) forecaster(models []model, idx []int) (*Forecaster, error) {
 	f := &Forecaster{
 		e: e, coef: make([]blas.General, n), columns: make([][]int, n), free: make([]blas.General, n),
 		cross: make([]*kernel.Crossing, n),
-	}
-	for _, node := range e.data.Nodes {
-		for _, j := range node.Series {
-			mean, scale := moments(e.data.X, j)
-			f.series, f.mean, f.scale = append(f.series, j), append(f.mean, mean), append(f.scale, scale)
-		}
 	}
 	X := blas.TakeRows(e.X, idx)
 	for i, m := range models {
@@ -137,7 +128,7 @@ func (e *engine) freeWeights(t task, X blas.General, columns []int, fitted blas.
 
 // next is the standardized values of all series that follow the inputs X, a row for each of its rows.
 func (f *Forecaster) next(X blas.General) (blas.General, error) {
-	out := blas.NewGeneral(X.Rows, len(f.series))
+	out := blas.NewGeneral(X.Rows, f.e.Y.Cols)
 	fitted, err := f.penalized(X)
 	if err != nil {
 		return out, err
@@ -180,14 +171,14 @@ func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
 		return blas.General{}, fmt.Errorf("%w: a forecast of %d steps from %d×%d values, lag %d", ErrShort, steps,
 			past.Rows, past.Cols, g.opt.Lag)
 	}
-	X, z := blas.NewGeneral(1, g.X.Cols), blas.NewGeneral(1, len(f.series))
+	X, z := blas.NewGeneral(1, g.X.Cols), blas.NewGeneral(1, g.Y.Cols)
 	for t := past.Rows - g.opt.Lag; t < past.Rows; t++ {
-		for c, j := range f.series {
-			z.Data[c] = (past.Data[t*past.Stride+j] - f.mean[c]) / f.scale[c]
+		for c := range z.Data {
+			z.Data[c] = g.standard(past, t, c)
 		}
 		g.advance(X, z)
 	}
-	out := blas.NewGeneral(steps, len(f.series))
+	out := blas.NewGeneral(steps, g.Y.Cols)
 	for h := range steps {
 		F, err := f.next(X)
 		if err != nil {
@@ -195,7 +186,7 @@ func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
 		}
 		g.advance(X, F)
 		for c, v := range F.Data {
-			out.Data[h*out.Stride+c] = f.mean[c] + f.scale[c]*v
+			out.Data[h*out.Stride+c] = g.mean[c] + g.scale[c]*v
 		}
 	}
 	return out, nil
@@ -252,13 +243,13 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 			return nil, err
 		}
 		e.advance(X, F)
-		for c := range f.series {
+		for c, j := range e.series {
 			q := f.measured(origins, F, h, c)
 			slices.Sort(q.errors)
 			width := q.errors[order.IntervalRank(level, len(q.errors))-1]
 			v := blas.Row(value, h)[c]
 			out = append(out, Forecast{
-				e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive),
+				e.data.Names[j], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive),
 			})
 		}
 	}
@@ -269,11 +260,11 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 // each origin, for column c of Y, and those of the last value before it.
 func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (q struct{ errors, naive []float64 }) {
 	g := f.e.design
-	at := func(row int) float64 { return g.data.X.Data[row*g.data.X.Stride+f.series[c]] }
+	at := func(row int) float64 { return g.data.X.Data[row*g.data.X.Stride+g.series[c]] }
 	for i, o := range origins {
 		if h < len(o) {
 			y := at(g.rows[o[h]])
-			q.errors = append(q.errors, math.Abs(y-f.mean[c]-f.scale[c]*blas.Row(F, i)[c]))
+			q.errors = append(q.errors, math.Abs(y-g.mean[c]-g.scale[c]*blas.Row(F, i)[c]))
 			q.naive = append(q.naive, y-at(g.rows[o[0]]-1))
 		}
 	}

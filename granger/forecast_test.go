@@ -55,11 +55,11 @@ func TestForecastIsPrediction(t *testing.T) {
 				blas.Copy(blas.View(next, 0, 0, row, 4), past)
 				for k, span := range e.node {
 					for c := span.lo; c < span.hi; c++ {
-						want := f.mean[c] + f.scale[c]*models[k].predict.Data[i*models[k].predict.Stride+c-span.lo]
-						if v := got.Data[c]; !(math.Abs(v-want) <= 1e-4*f.scale[c]) {
+						want := e.mean[c] + e.scale[c]*models[k].predict.Data[i*models[k].predict.Stride+c-span.lo]
+						if v := got.Data[c]; !(math.Abs(v-want) <= 1e-4*e.scale[c]) {
 							t.Fatalf("series %d at row %d: %g, the model predicts %g", c, row, v, want)
 						}
-						blas.Row(next, row)[f.series[c]] = got.Data[c]
+						blas.Row(next, row)[e.series[c]] = got.Data[c]
 					}
 				}
 				then, err := f.Ahead(next, 1)
@@ -67,7 +67,7 @@ func TestForecastIsPrediction(t *testing.T) {
 					t.Fatal(err)
 				}
 				for c, v := range blas.Row(got, 1) {
-					if !(math.Abs(v-then.Data[c]) <= 1e-9*f.scale[c]) {
+					if !(math.Abs(v-then.Data[c]) <= 1e-9*e.scale[c]) {
 						t.Fatalf("series %d two steps after row %d: %g, from the forecast before it %g", c, row, v,
 							then.Data[c])
 					}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
@@ -76,10 +77,9 @@ func (g *design) newRelaxation(idx []int) *relaxation {
 		return nil
 	}
 	r.n, r.Z = blas.Dot(r.weight, r.weight), blas.NewGeneral(len(rows), len(g.node))
-	for k, node := range g.data.Nodes {
-		mean, scale := moments(g.data.X, node.Series[0])
-		for i, t := range rows {
-			r.Z.Data[i*r.Z.Stride+k] = (g.data.X.Data[t*g.data.X.Stride+node.Series[0]] - mean) / scale
+	for i, t := range rows {
+		for c := range r.Z.Cols {
+			r.Z.Data[i*r.Z.Stride+c] = g.standard(g.data.X, t, c)
 		}
 	}
 	return r
@@ -130,10 +130,7 @@ func (r *relaxation) moments(W blas.General, rates ...float64) (M blas.General, 
 		projectOff(r.be, local, columns(kept, local.Rows))
 		free += float64(len(kept))
 	}
-	constant := make([]float64, all.Rows)
-	for t := range constant {
-		constant[t] = all.Data[t*all.Stride+2*N]
-	}
+	constant := mat.Col(nil, 2*N, blas.Dense(all))
 	kept := appendOrthonormal(nil, constant, len(constant))
 	projectOff(r.be, all, columns(kept, all.Rows))
 	return innerProducts(r.be, blas.View(all, 0, 0, all.Rows, 2*N)), free + float64(len(kept))

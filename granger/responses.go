@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -109,19 +110,16 @@ func (e *engine) response(m *model, link Link) (Response, error) {
 // curve fills in At and Effect.
 func (e *engine) curve(r *Response, m *model, source int) error {
 	c := e.past[source].Columns[r.Delay-1]
-	values := make([]float64, e.l)
-	for i := range values {
-		values[i] = e.X.Data[i*e.X.Stride+c]
-	}
+	values := mat.Col(nil, c, blas.Dense(e.X))
 	slices.Sort(values)
 	lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
-	mean, scale := moments(e.data.X, e.data.Nodes[source].Series[0])
+	series := e.node[source].lo
 	weight := e.pastScale(source) * math.Pow(e.opt.Decay, float64(r.Delay-1))
 	X := blas.NewGeneral(responsePoints, e.X.Cols)
 	for k := range responsePoints {
 		v := lo + (hi-lo)*float64(k)/(responsePoints-1)
 		X.Data[k*X.Stride+c] = v
-		r.At = append(r.At, mean+scale*v/weight)
+		r.At = append(r.At, e.mean[series]+e.scale[series]*v/weight)
 	}
 	F, err := e.effect(m, source, X)
 	if err != nil {
@@ -269,10 +267,7 @@ func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
 	tests, at := float64(s.e.Y.Cols), s.e.sampleAt()
 	for k, node := range s.e.data.Nodes {
 		for c, j := range node.Series {
-			left := make([]float64, s.e.l)
-			for i := range left {
-				left[i] = models[k].residual.Data[i*models[k].residual.Stride+c]
-			}
+			left := mat.Col(nil, c, blas.Dense(models[k].residual))
 			for what, p := range map[string]float64{Memory: s.e.memory(left, at), Spread: spread(left, s.e.share)} {
 				if p *= tests; p <= level {
 					out = append(out, Doubt{s.e.data.Names[j], what, p})
