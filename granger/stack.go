@@ -4,6 +4,7 @@ package granger
 
 import (
 	"context"
+	"sort"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
@@ -53,26 +54,16 @@ func (s *stack) tiles(r int) int { return (r*(r+1)/2 + tileLen - 1) / tileLen }
 // tile is tile t, m×tileLen.
 func (s *stack) tile(t int) []float32 { return s.data[t*s.m*tileLen : (t+1)*s.m*tileLen] }
 
-// place locates element e of a triangle: its row and column.
-type place struct{ i, j int }
-
-// at is the place of the first element of tile t.
-func at(t int) place {
-	e := t * tileLen
-	lo, hi := 0, e+1 // the largest i with i(i+1)/2 ≤ e
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; mid*(mid+1)/2 <= e {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return place{lo, e - lo*(lo+1)/2}
-}
-
-func (p *place) next() {
-	if p.j++; p.j > p.i {
-		p.i, p.j = p.i+1, 0
+// runs calls f for the parts of rows that lie in the first count elements of tile t: n elements of row i from column j
+// on, the first of them at place e of the tile.
+func runs(t, count int, f func(i, j, e, n int)) {
+	first := t * tileLen
+	i := sort.Search(first, func(i int) bool { return (i+1)*(i+2)/2 > first }) // the row of the first element
+	j := first - i*(i+1)/2
+	for e := 0; e < count; i, j = i+1, 0 {
+		n := min(i+1-j, count-e)
+		f(i, j, e, n)
+		e += n
 	}
 }
 
@@ -93,16 +84,13 @@ func (s *stack) sums(ctx context.Context, dst []blas.General, eta []float32, r i
 func (s *stack) sumsTile(dst []blas.General, eta, out []float32, t, count int) {
 	s.be.Sgemm(blas.NoTrans, blas.NoTrans, len(dst), tileLen, s.m, 1, eta, s.m, s.tile(t), tileLen, 0, out, tileLen)
 	for a, d := range dst {
-		p, line := at(t), out[a*tileLen:]
-		for e := 0; e < count; {
-			run := min(p.i+1-p.j, count-e)
-			row := d.Data[p.i*d.Stride+p.j:]
-			for k, v := range line[e : e+run] {
+		line := out[a*tileLen:]
+		runs(t, count, func(i, j, e, n int) {
+			row := d.Data[i*d.Stride+j:]
+			for k, v := range line[e : e+n] {
 				row[k] = float64(v)
 			}
-			e += run
-			p = place{p.i + 1, 0}
-		}
+		})
 	}
 }
 
@@ -121,7 +109,7 @@ func (s *stack) forms(ctx context.Context, out []float64, c [][]float64, r int) 
 		for t := g * tileGroup; t < min(tiles, (g+1)*tileGroup) && ctx.Err() == nil; t++ {
 			count := min(tileLen, limit-t*tileLen)
 			for a, v := range c {
-				outer(P[a*tileLen:(a+1)*tileLen], v, at(t), count)
+				outer(P[a*tileLen:(a+1)*tileLen], v, t, count)
 			}
 			s.be.Sgemm(blas.NoTrans, blas.Trans, n, s.m, tileLen, 1, P, tileLen, s.tile(t), tileLen, 0, F, s.m)
 			for i, v := range F {
@@ -135,21 +123,18 @@ func (s *stack) forms(ctx context.Context, out []float64, c [][]float64, r int) 
 	}
 }
 
-// outer fills p with the elements of 2·v·vᵀ from a place on, those on the
+// outer fills p with the elements of 2·v·vᵀ that tile t holds, those on the
 // diagonal once; behind count elements it is zero.
-func outer(p []float32, v []float64, from place, count int) {
-	for e := 0; e < count; {
-		run := min(from.i+1-from.j, count-e)
-		vi := 2 * v[from.i]
-		for k := range run {
-			p[e+k] = float32(vi * v[from.j+k])
+func outer(p []float32, v []float64, t, count int) {
+	runs(t, count, func(i, j, e, n int) {
+		vi := 2 * v[i]
+		for k := range n {
+			p[e+k] = float32(vi * v[j+k])
 		}
-		if from.j+run == from.i+1 {
-			p[e+run-1] /= 2
+		if j+n == i+1 {
+			p[e+n-1] /= 2
 		}
-		e += run
-		from = place{from.i + 1, 0}
-	}
+	})
 	clear(p[count:])
 }
 
@@ -164,14 +149,15 @@ func (s *stack) cross(dst [][]float64, eta []float32, c [][]float64, r, hi int) 
 	out := make([]float32, n*tileLen)
 	for t := first / tileLen; t*tileLen < last; t++ {
 		s.be.Sgemm(blas.NoTrans, blas.NoTrans, n, tileLen, s.m, 1, eta, s.m, s.tile(t), tileLen, 0, out, tileLen)
-		p := at(t)
-		for e := range min(tileLen, last-t*tileLen) {
-			if p.i >= r && p.j < r {
-				for a := range dst {
-					dst[a][p.i-r] += float64(out[a*tileLen+e]) * c[a][p.j]
+		runs(t, min(tileLen, last-t*tileLen), func(i, j, e, n int) {
+			if i < r {
+				return
+			}
+			for a := range dst {
+				for k := range min(n, r-j) {
+					dst[a][i-r] += float64(out[a*tileLen+e+k]) * c[a][j+k]
 				}
 			}
-			p.next()
-		}
+		})
 	}
 }
