@@ -95,10 +95,7 @@ func (r *Result) Central(threshold float64) []Central {
 // WriteCSV writes the graph as a table: a header of sources, and a row for every
 // target. Entries between different nodes that are not above the threshold are 0.
 func (r *Result) WriteCSV(w io.Writer, threshold float64) error {
-	c := csv.NewWriter(w)
-	if err := c.Write(append([]string{"target"}, r.Nodes...)); err != nil {
-		return err
-	}
+	lines := [][]string{append([]string{"target"}, r.Nodes...)}
 	for i, name := range r.Nodes {
 		line := []string{name}
 		for j, v := range blas.Row(r.Graph, i) {
@@ -107,12 +104,9 @@ func (r *Result) WriteCSV(w io.Writer, threshold float64) error {
 			}
 			line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
 		}
-		if err := c.Write(line); err != nil {
-			return err
-		}
+		lines = append(lines, line)
 	}
-	c.Flush()
-	return c.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // MarshalJSON writes nodes, the graph and the norms as rows of targets, and the fits.

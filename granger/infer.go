@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -172,12 +173,9 @@ func (g *design) meanSquare(t task, predict blas.General) float64 {
 // error in time-ordered cross-validation.
 func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 	n := len(e.node)
-	out := make([]float64, n)
+	same := func(lambda float64) []float64 { return slices.Repeat([]float64{lambda}, n) }
 	if len(e.opt.Lambdas) == 1 {
-		for k := range out {
-			out[k] = e.opt.Lambdas[0]
-		}
-		return out, nil
+		return same(e.opt.Lambdas[0]), nil
 	}
 	folds := e.folds()
 	if len(folds) == 0 {
@@ -185,11 +183,8 @@ func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 	}
 	errors := blas.NewGeneral(n, len(e.opt.Lambdas))
 	for a, lambda := range e.opt.Lambdas {
-		for k := range out {
-			out[k] = lambda
-		}
 		for _, f := range folds {
-			if err := e.fold(ctx, f, out, errors, a); err != nil {
+			if err := e.fold(ctx, f, same(lambda), errors, a); err != nil {
 				return nil, err
 			}
 		}
@@ -202,9 +197,7 @@ func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 		blas.Axpy(1, row, total)
 	}
 	if !e.opt.PerNode {
-		for k := range best {
-			best[k] = e.opt.Lambdas[floats.MinIdx(total)]
-		}
+		return same(e.opt.Lambdas[floats.MinIdx(total)]), nil
 	}
 	return best, nil
 }
