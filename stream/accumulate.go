@@ -64,9 +64,8 @@ type Accumulator struct {
 	d, n     int
 	opt      Options
 	be       blas.Backend
-	folds    []fold         // Folds of them, times the number of patterns; those of a fold follow each other
-	patterns map[string]int // place of each in opt.Patterns; nil where none are given
-	text     []byte         // key of a row
+	folds    []fold   // Folds of them, times the number of patterns; those of a fold follow each other
+	patterns patterns // of opt, where they are given
 	rows     int64
 	z        blas.General
 }
@@ -121,14 +120,11 @@ func New(features Features, d, n int, opt Options) *Accumulator {
 	}
 	opt.fill()
 	a := &Accumulator{features: features, d: d, n: n, opt: opt, be: blas.Or(opt.Backend)}
-	if opt.Patterns != nil {
-		a.patterns = make(map[string]int, len(opt.Patterns))
-		for p, observed := range opt.Patterns {
-			if len(observed) != n {
-				panic("stream: a pattern tells of each target whether it is observed")
-			}
-			a.patterns[key(observed)] = p
+	for _, observed := range opt.Patterns {
+		if len(observed) != n {
+			panic("stream: a pattern tells of each target whether it is observed")
 		}
+		a.patterns.append(observed)
 	}
 	a.folds = a.emptyFolds()
 	a.z = blas.NewGeneral(opt.BlockRows, features.Dim())
@@ -140,7 +136,7 @@ func (a *Accumulator) emptyFolds() []fold {
 	folds := make([]fold, a.opt.Folds*P)
 	for k := range folds {
 		var observed []bool
-		if a.patterns != nil {
+		if a.opt.Patterns != nil {
 			observed = a.opt.Patterns[k%P]
 		}
 		unused := observed != nil && !slices.Contains(observed, true)
@@ -187,12 +183,8 @@ func (a *Accumulator) Add(b Block) error {
 
 func (a *Accumulator) addRow(b Block, i int) error {
 	x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
-	targets := notInfinite
-	if a.patterns == nil {
-		targets = func(y []float64) error { return finite("target", y) }
-	}
 	weight, bad := b.weight(i)
-	if err := errors.Join(finite("input", x), targets(y), bad); err != nil {
+	if err := errors.Join(check("input", x, false), check("target", y, a.opt.Patterns != nil), bad); err != nil {
 		return err
 	}
 	var k int
@@ -204,9 +196,8 @@ func (a *Accumulator) addRow(b Block, i int) error {
 	if k < 0 || k >= a.opt.Folds {
 		return fmt.Errorf("%w: fold %d of %d", ErrRow, k, a.opt.Folds)
 	}
-	if a.patterns != nil {
-		a.text = rowKey(a.text, y)
-		p, ok := a.patterns[string(a.text)]
+	if a.opt.Patterns != nil {
+		p, ok := a.patterns.find(y)
 		if !ok {
 			return fmt.Errorf("%w: other targets of it are missing than in the rows of the survey", ErrRow)
 		}
@@ -237,19 +228,10 @@ func (a *Accumulator) addRow(b Block, i int) error {
 	return nil
 }
 
-// notInfinite refuses infinite targets.
-func notInfinite(y []float64) error {
-	for c, v := range y {
-		if math.IsInf(v, 0) {
-			return fmt.Errorf("%w: target %d is %g", ErrRow, c, v)
-		}
-	}
-	return nil
-}
-
-func finite(what string, row []float64) error {
+// check refuses infinite numbers, and NaN where none may be missing.
+func check(what string, row []float64, missing bool) error {
 	for c, v := range row {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if math.IsNaN(v) && !missing || math.IsInf(v, 0) {
 			return fmt.Errorf("%w: %s %d is %g", ErrRow, what, c, v)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/checkpoint"
 )
 
@@ -52,12 +51,10 @@ func (a *Accumulator) header() header {
 }
 
 // numbers are what is stored of a fold, in that order.
-func (f *fold) numbers() (all [][]float64) {
-	for i := range f.sums.Gamma.Rows {
-		all = append(all, blas.Row(f.sums.Gamma, i)[:i+1])
-	}
+func (f *fold) numbers() [][]float64 {
+	all := f.sums.parts()
 	x, y, w := f.x.Data[:f.waiting*f.x.Cols], f.y.Data[:f.waiting*f.y.Cols], f.w[:f.waiting]
-	return append(all, f.sums.H.Data, f.sums.ZSum, f.sums.Center, f.sums.YSum, f.sums.YY, x, y, w)
+	return append(slices.Insert(all, len(all)-2, f.sums.Center), x, y, w)
 }
 
 // Encode writes the state of the accumulator; a pass that goes on from it ends

@@ -149,3 +149,29 @@ func TestPatterns(t *testing.T) {
 		t.Errorf("a pattern that was not met: %v", err)
 	}
 }
+
+// The sums of a pattern are those of its own rows, whatever pattern comes first: one without targets has no Γ.
+func TestTotalOfPattern(t *testing.T) {
+	X, Y, f, _ := holed(t, 300)
+	patterns := [][]bool{{false, false}, {true, true}}
+	for i := range Y.Rows {
+		for j := range Y.Cols {
+			Y.Data[i*Y.Stride+j] = float64(i % 7)
+			if i%3 == 0 {
+				Y.Data[i*Y.Stride+j] = math.NaN()
+			}
+		}
+	}
+	a := New(f, X.Cols, Y.Cols, Options{Patterns: patterns})
+	if err := a.Add(Block{X: X, Y: Y, Source: "memory"}); err != nil {
+		t.Fatal(err)
+	}
+	sums, err := a.Sums()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := Total(sums, func(k int) bool { return k != 1 })
+	if total.Rows != 200 || total.Gamma.Rows != f.Dim() || !near(total.pack(), sums[1].pack(), 1e-12) {
+		t.Errorf("%d rows of %d features, want 200 of %d", total.Rows, total.Gamma.Rows, f.Dim())
+	}
+}

@@ -62,23 +62,21 @@ func (s *Sums) reduce(r Reducer) error {
 
 // pack lays out the numbers of the sums, but for their center, one after the other: D(D+1)/2 + Dn + D + 2n + 2.
 func (s *Sums) pack() []float64 {
-	order, D, n := s.Gamma.Rows, s.H.Rows, s.H.Cols
-	x := make([]float64, 0, order*(order+1)/2+D*n+D+2*n+2)
-	for i := range order {
-		x = append(x, blas.Row(s.Gamma, i)[:i+1]...)
-	}
-	for _, part := range [][]float64{s.H.Data, s.ZSum, s.YSum, s.YY} {
-		x = append(x, part...)
-	}
-	return append(x, s.Weight, float64(s.Rows))
+	return append(slices.Concat(s.parts()...), s.Weight, float64(s.Rows))
 }
 
 func (s *Sums) unpack(x []float64) {
-	for i := range s.Gamma.Rows {
-		x = x[copy(blas.Row(s.Gamma, i)[:i+1], x):]
-	}
-	for _, part := range [][]float64{s.H.Data, s.ZSum, s.YSum, s.YY} {
+	for _, part := range s.parts() {
 		x = x[copy(part, x):]
 	}
 	s.Weight, s.Rows = x[0], int64(x[1])
+}
+
+// parts are the numbers of the sums, but for their center and counts, in their memory: the lower triangle of Γ by rows,
+// H, ZSum, YSum and YY.
+func (s *Sums) parts() (all [][]float64) {
+	for i := range s.Gamma.Rows {
+		all = append(all, blas.Row(s.Gamma, i)[:i+1])
+	}
+	return append(all, s.H.Data, s.ZSum, s.YSum, s.YY)
 }

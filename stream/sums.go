@@ -111,22 +111,18 @@ func Total(sums []Sums, skip func(k int) bool) Sums {
 	if len(sums) == 0 {
 		panic("stream: Total of no sums")
 	}
-	if skip != nil {
-		kept := make([]Sums, 0, len(sums))
-		for k := range sums {
-			if !skip(k) {
-				kept = append(kept, sums[k])
-			}
-		}
-		if len(kept) == 0 {
-			return newSums(sums[0].H.Rows, sums[0].H.Cols, sums[0].Gamma.Rows == 0)
-		}
-		sums = kept
-	}
-	total := newSums(sums[0].H.Rows, sums[0].H.Cols, sums[0].Gamma.Rows == 0)
-	total.Observed = sums[0].Observed
+	like := &sums[0]
+	var kept []*Sums
 	for k := range sums {
-		total.plus(&sums[k])
+		if skip == nil || !skip(k) {
+			kept = append(kept, &sums[k])
+			like = kept[0]
+		}
+	}
+	total := newSums(like.H.Rows, like.H.Cols, like.Gamma.Rows == 0)
+	for _, s := range kept {
+		total.Observed = s.Observed
+		total.plus(s)
 	}
 	return total
 }
@@ -228,9 +224,9 @@ func (s *Sums) Standardized(mean, scale []float64) (H blas.General, yy []float64
 
 // patterns are the different sets of observed targets of some rows.
 type patterns struct {
-	list [][]bool // in the order in which they were met
-	met  map[string]bool
-	text []byte
+	list  [][]bool       // in the order in which they were met
+	place map[string]int // of each in the list, by its key
+	text  []byte         // key of a row
 }
 
 // Patterns lists the different sets of observed targets that rows of Y have, in the order in
@@ -245,40 +241,47 @@ func Patterns(Y blas.General) [][]bool {
 
 // add takes a row of targets.
 func (p *patterns) add(y []float64) {
-	if p.text = rowKey(p.text, y); p.met[string(p.text)] {
+	if _, known := p.find(y); known {
 		return
 	}
-	if p.met == nil {
-		p.met = map[string]bool{}
-	}
-	p.met[string(p.text)] = true
 	observed := make([]bool, len(y))
 	for j, v := range y {
 		observed[j] = !math.IsNaN(v)
 	}
+	p.append(observed)
+}
+
+// append adds a pattern to the list.
+func (p *patterns) append(observed []bool) {
+	if p.place == nil {
+		p.place = map[string]int{}
+	}
+	p.place[key(observed)] = len(p.list)
 	p.list = append(p.list, observed)
+}
+
+// find is the place of the pattern of a row.
+func (p *patterns) find(y []float64) (place int, known bool) {
+	p.text = p.text[:0]
+	for _, v := range y {
+		p.text = append(p.text, digit(!math.IsNaN(v)))
+	}
+	place, known = p.place[string(p.text)]
+	return place, known
 }
 
 // key is a pattern as the key of a map.
 func key(observed []bool) string {
-	text := make([]byte, len(observed))
-	for j, in := range observed {
-		if text[j] = '0'; in {
-			text[j] = '1'
-		}
+	var text []byte
+	for _, in := range observed {
+		text = append(text, digit(in))
 	}
 	return string(text)
 }
 
-// rowKey is the key of the pattern of a row, in the memory of text.
-func rowKey(text []byte, y []float64) []byte {
-	text = text[:0]
-	for _, v := range y {
-		digit := byte('1')
-		if math.IsNaN(v) {
-			digit = '0'
-		}
-		text = append(text, digit)
+func digit(observed bool) byte {
+	if observed {
+		return '1'
 	}
-	return text
+	return '0'
 }

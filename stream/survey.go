@@ -129,7 +129,7 @@ func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
 	for i := range b.X.Rows {
 		x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
 		w, bad := b.weight(i)
-		if err := errors.Join(finite("input", x), notInfinite(y), bad); err != nil {
+		if err := errors.Join(check("input", x, false), check("target", y, true), bad); err != nil {
 			return fmt.Errorf("stream: %s, row %d: %w", b.Source, b.Row+int64(i), err)
 		}
 		at := Place{b.Source, b.Row + int64(i), s.Rows}
