@@ -96,9 +96,11 @@ func (t *jsonRows) read(d *json.Decoder) error {
 		case token == json.Delim(']') && array:
 			return nil
 		case token == json.Delim('{'):
-			if err := t.object(d); err != nil {
+			row, err := t.fields(d, make([]string, len(t.names)), "")
+			if err != nil {
 				return fmt.Errorf("row %d: %w", len(t.rows)+1, cutShort(err))
 			}
+			t.rows = append(t.rows, row)
 		default:
 			return fmt.Errorf("row %d is no object", len(t.rows)+1)
 		}
@@ -108,15 +110,6 @@ func (t *jsonRows) read(d *json.Decoder) error {
 func cutShort(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file is cut short")
-	}
-	return err
-}
-
-// object adds a record.
-func (t *jsonRows) object(d *json.Decoder) error {
-	row, err := t.fields(d, make([]string, len(t.names)), "")
-	if err == nil {
-		t.rows = append(t.rows, row)
 	}
 	return err
 }

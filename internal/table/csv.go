@@ -36,10 +36,16 @@ type csvReader struct {
 }
 
 func newCSVReader(s *source, isHeader func(first []string, below [][]string) bool) (*csvReader, error) {
-	c, err := newCSV(s)
+	sep, eol, err := sniff(s)
 	if err != nil {
 		return nil, err
 	}
+	p := csv.NewReader(s.r)
+	p.Comma = sep
+	p.FieldsPerRecord = -1
+	p.ReuseRecord = true
+	p.TrimLeadingSpace = sep != '\t' // with tabs it would skip empty cells
+	c := &csvReader{src: s, eol: eol, csv: p}
 	first, err := c.record()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -146,7 +152,7 @@ func (c *csvReader) next(dst []cell) error {
 			return err
 		}
 	}
-	if len(rec) != c.cols && (len(rec) < c.cols || !allEmpty(rec[c.cols:])) {
+	if len(rec) != c.cols && (len(rec) < c.cols || filled(rec[c.cols:]) > 0) {
 		return bad("%s: row %d (line %d) has %d cells where the first row has %d: complete the row, or delete it",
 			c.src.name, c.rows+1, c.line, len(rec), c.cols)
 	}
@@ -155,11 +161,6 @@ func (c *csvReader) next(dst []cell) error {
 		dst[k] = cell{trim(rec[j]), nan}
 	}
 	return nil
-}
-
-// allEmpty reports whether the cells beyond the columns are those that separators at the end of a row make.
-func allEmpty(cells []string) bool {
-	return !slices.ContainsFunc(cells, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
 
 // trim is a cell without spaces around it, in UTF-8. Bytes that are not are taken for Latin-1.
@@ -172,20 +173,6 @@ func trim(cell string) string {
 		cell = string(runes)
 	}
 	return strings.TrimSpace(cell)
-}
-
-// newCSV is a reader of the records of s that knows no columns.
-func newCSV(s *source) (*csvReader, error) {
-	sep, eol, err := sniff(s)
-	if err != nil {
-		return nil, err
-	}
-	p := csv.NewReader(s.r)
-	p.Comma = sep
-	p.FieldsPerRecord = -1
-	p.ReuseRecord = true
-	p.TrimLeadingSpace = sep != '\t' // with tabs it would skip empty cells
-	return &csvReader{src: s, eol: eol, csv: p}, nil
 }
 
 // sniff skips a byte order mark, refuses what is no text, and finds the separator and the bytes that end a line.
@@ -372,6 +359,3 @@ func (c *csvReader) read() error {
 func isConflict(line string) bool {
 	return strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") || line == "======="
 }
-
-// validPrefix is at most n bytes of s, cut between characters.
-func validPrefix(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))], "") }

@@ -140,14 +140,7 @@ func (d *dateVotes) note(cell string) {
 		d.tried++
 		return
 	}
-	if d.tried++; d.layout == nil {
-		for _, layout := range layouts {
-			if v, ok := days(layout, cell); ok {
-				d.layout = append(d.layout, newVotes(layout, v))
-			}
-		}
-		return
-	}
+	d.tried++
 	fits := false
 	for i := range d.layout {
 		if v, ok := days(d.layout[i].layout, cell); ok {
@@ -155,26 +148,25 @@ func (d *dateVotes) note(cell string) {
 			fits = true
 		}
 	}
-	if fits {
+	if fits || d.tried > hopeless {
 		return
 	}
 	for _, layout := range layouts { // the first cells are the odd ones, or this one is
-		if v, ok := days(layout, cell); ok && d.tried <= hopeless {
-			d.layout = append(d.layout, newVotes(layout, v))
+		if v, ok := days(layout, cell); ok {
+			l := layoutVotes{layout: layout}
+			if strings.Contains(strings.ReplaceAll(layout, "2006", ""), "06") {
+				l.years = map[int]yearSpan{}
+			}
+			l.add(v)
+			d.layout = append(d.layout, l)
 		}
 	}
 }
 
-func newVotes(layout string, v float64) layoutVotes {
-	l := layoutVotes{layout: layout, first: v, most: v}
-	if strings.Contains(strings.ReplaceAll(layout, "2006", ""), "06") {
-		l.years = map[int]yearSpan{}
-	}
-	l.add(v)
-	return l
-}
-
 func (l *layoutVotes) add(v float64) {
+	if l.n == 0 {
+		l.first, l.most = v, v
+	}
 	if l.n++; l.n > 1 && v < l.last {
 		l.falls++
 	}

@@ -5,6 +5,7 @@ package table
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/npy"
@@ -90,23 +91,16 @@ func (r *npyReader) Read(dst blas.General) (int, error) {
 	return n, nil
 }
 
-func (r *npyReader) scratch(n int) []byte {
-	if cap(r.buf) < n {
-		r.buf = make([]byte, n)
-	}
-	return r.buf[:n]
-}
-
 // readRows returns how many rows were whole.
 func (r *npyReader) readRows(dst blas.General) (int, error) {
 	line := r.cols * r.h.Size
 	step := max(1, block/line)
 	for i := 0; i < dst.Rows; i += step {
 		k := min(step, dst.Rows-i)
-		buf := r.scratch(k * line)
-		n, err := io.ReadFull(r.src.r, buf)
+		r.buf = slices.Grow(r.buf[:0], k*line)[:k*line]
+		n, err := io.ReadFull(r.src.r, r.buf)
 		for j := range n / line {
-			r.h.Decode(blas.Row(dst, i+j), buf[j*line:])
+			r.h.Decode(blas.Row(dst, i+j), r.buf[j*line:])
 		}
 		if err != nil {
 			return i + n/line, err
@@ -116,14 +110,14 @@ func (r *npyReader) readRows(dst blas.General) (int, error) {
 }
 
 func (r *npyReader) readColumns(dst blas.General) (int, error) {
-	buf := r.scratch(dst.Rows * r.h.Size)
-	r.col = append(r.col[:0], make([]float64, dst.Rows)...)
+	r.buf = slices.Grow(r.buf[:0], dst.Rows*r.h.Size)[:dst.Rows*r.h.Size]
+	r.col = slices.Grow(r.col[:0], dst.Rows)[:dst.Rows]
 	for j := range r.cols {
 		off := int64(r.h.Bytes) + (int64(j)*int64(r.rows)+int64(r.next))*int64(r.h.Size)
-		if n, err := r.src.at.ReadAt(buf, off); n < len(buf) {
+		if n, err := r.src.at.ReadAt(r.buf, off); n < len(r.buf) {
 			return 0, err
 		}
-		r.h.Decode(r.col, buf)
+		r.h.Decode(r.col, r.buf)
 		for i, v := range r.col {
 			dst.Data[i*dst.Stride+j] = v
 		}

@@ -71,11 +71,11 @@ type chosen struct {
 
 // choosing puts the choice of columns in front of a reader that knows none.
 func choosing(r Reader, opt Options) (Reader, error) {
-	use, err := opt.choose(r.Names(), r.Cols())
-	if use == nil || err != nil {
-		return r, err
+	if opt.Columns == nil {
+		return r, nil
 	}
-	return &chosen{Reader: r, use: use}, nil
+	use, err := opt.choose(r.Names(), r.Cols())
+	return &chosen{Reader: r, use: use}, err
 }
 
 func (c *chosen) Names() []string { return namesAt(c.Reader.Names(), c.use) }

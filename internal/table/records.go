@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/schema"
@@ -58,7 +59,7 @@ type textReader struct {
 
 func newTextReader(name string, file records, opt Options) (*textReader, error) {
 	all, cols := file.columns()
-	idx, err := opt.chooseEach(all, cols)
+	idx, err := opt.choose(all, cols)
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +334,7 @@ func Learn(name string, opt Options) (schema.Columns, error) {
 // clip is at most 40 bytes of s, cut between characters.
 func clip(s string) string {
 	if len(s) > 40 {
-		return validPrefix(s, 40) + "…"
+		return strings.ToValidUTF8(s[:40], "") + "…"
 	}
 	return s
 }

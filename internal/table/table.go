@@ -75,33 +75,25 @@ type Options struct {
 	Columns func(names []string, cols int) ([]int, error)
 }
 
-// choose is the columns to read, nil for all in order.
-func (opt Options) choose(names []string, cols int) ([]int, error) {
+// choose is the columns to read.
+func (opt Options) choose(names []string, cols int) (idx []int, err error) {
 	if opt.Columns == nil {
-		return nil, nil
+		for j := range cols {
+			idx = append(idx, j)
+		}
+		return idx, nil
 	}
-	idx, err := opt.Columns(names, cols)
+	idx, err = opt.Columns(names, cols)
 	if err == nil && len(idx) == 0 {
 		err = bad("no columns are chosen")
 	}
 	return idx, err
 }
 
-// chooseEach is choose that lists all columns where there is no choice.
-func (opt Options) chooseEach(names []string, cols int) ([]int, error) {
-	idx, err := opt.choose(names, cols)
-	if idx == nil && err == nil {
-		for j := range cols {
-			idx = append(idx, j)
-		}
-	}
-	return idx, err
-}
-
-// namesAt are the names of the columns idx, all of them where idx is nil.
+// namesAt are the names of the columns idx, nil where the columns have none.
 func namesAt(names []string, idx []int) []string {
-	if names == nil || idx == nil {
-		return names
+	if names == nil {
+		return nil
 	}
 	out := make([]string, len(idx))
 	for k, j := range idx {
@@ -182,35 +174,26 @@ func keeping(name string, opt Options) (Options, io.Reader, error) {
 
 // ReadAll reads what is left of r.
 func ReadAll(r Reader) (*Table, error) {
-	cols := r.Cols()
-	if n := r.Rows(); n >= 0 {
-		t := &Table{Names: r.Names(), Data: blas.NewGeneral(n, cols)}
-		done := 0
-		for done < n {
-			k, err := read(r, blas.View(t.Data, done, 0, n-done, cols))
-			if err != nil {
-				return nil, err
-			}
-			done += k
+	n, cols := r.Rows(), r.Cols()
+	t := &Table{Names: r.Names(), Data: blas.General{Cols: cols, Stride: max(cols, 1)}}
+	for t.Data.Rows != n {
+		size := 1024
+		if n >= 0 {
+			size = n - t.Data.Rows
 		}
-		return t, nil
-	}
-	block := blas.NewGeneral(1024, cols)
-	var data []float64
-	rows := 0
-	for {
-		k, err := read(r, block)
-		data = append(data, block.Data[:k*cols]...)
-		rows += k
-		if errors.Is(err, io.EOF) {
-			return &Table{Names: r.Names(), Data: blas.General{
-				Rows: rows, Cols: cols, Stride: max(cols, 1), Data: data,
-			}}, nil
+		t.Data.Data = slices.Grow(t.Data.Data, size*cols)
+		done := len(t.Data.Data)
+		block := t.Data.Data[done : done+size*cols]
+		k, err := read(r, blas.General{Rows: size, Cols: cols, Stride: t.Data.Stride, Data: block})
+		if errors.Is(err, io.EOF) && n < 0 {
+			break
 		}
 		if err != nil {
 			return nil, err
 		}
+		t.Data.Rows, t.Data.Data = t.Data.Rows+k, t.Data.Data[:done+k*cols]
 	}
+	return t, nil
 }
 
 // read is r.Read, which must end or come nearer to the end.

@@ -56,7 +56,7 @@ func newTexts(s *source, opt Options) (*Texts, error) {
 		return nil, err
 	}
 	names, cols := file.columns()
-	idx, err := opt.chooseEach(names, cols)
+	idx, err := opt.choose(names, cols)
 	if err != nil {
 		return nil, err
 	}

@@ -96,9 +96,6 @@ func (v *votes) noteStored(x float64) {
 	}
 	v.cells++
 	if v.kind == schema.Date {
-		if v.days.n == 0 {
-			v.days.first, v.days.most = x, x
-		}
 		v.days.add(x)
 		return
 	}
@@ -112,9 +109,7 @@ func (v *votes) noteCompact(text string) {
 		return
 	}
 	if day, ok := days(compactLayout, text); ok {
-		if v.compact.n == 0 {
-			v.compact = layoutVotes{layout: compactLayout, first: day, most: day}
-		}
+		v.compact.layout = compactLayout
 		v.compact.add(day)
 	}
 }

@@ -33,7 +33,7 @@ func Write(path string, t *Table) error {
 func WriteCSV(w io.Writer, t *Table) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if t.Names != nil {
-		if err := writeHeader(b, t.Names); err != nil {
+		if err := csv.NewWriter(b).WriteAll([][]string{t.Names}); err != nil {
 			return err
 		}
 	}
@@ -53,15 +53,6 @@ func WriteCSV(w io.Writer, t *Table) error {
 		}
 	}
 	return b.Flush()
-}
-
-func writeHeader(w io.Writer, names []string) error {
-	c := csv.NewWriter(w)
-	if err := c.Write(names); err != nil {
-		return err
-	}
-	c.Flush()
-	return c.Error()
 }
 
 // NpyRows writes a .npy array of float64 to W block by block. Its number of rows is known at the end, and W an
