@@ -5,6 +5,7 @@ package rff
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 )
 
@@ -58,22 +59,12 @@ func (h *halton) at(i, f int) float64 {
 	return min(max(u, 0x1p-53), 1-0x1p-53)
 }
 
-// primes is the first n primes, by trial division.
+// primes is the first n primes.
 func primes(n int) []int {
 	found := make([]int, 0, n)
-	for c := 2; len(found) < n; c++ {
-		prime := true
-		for _, p := range found {
-			if p*p > c {
-				break
-			}
-			if c%p == 0 {
-				prime = false
-				break
-			}
-		}
-		if prime {
-			found = append(found, c)
+	for c := int64(2); len(found) < n; c++ {
+		if big.NewInt(c).ProbablyPrime(0) { // surely so below 2⁶⁴
+			found = append(found, int(c))
 		}
 	}
 	return found

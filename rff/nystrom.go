@@ -60,14 +60,19 @@ func onOwnColumns(k kernel.Kernel) kernel.Kernel {
 // work in every transform; where that is singular up to rounding, U·S^{-1/2} of
 // U·S·Uᵀ for the eigenvalues above it.
 func projection(k *kernel.Kernel, z blas.General) (blas.General, error) {
-	if p, ok, err := inverseFactor(k, z); ok || err != nil {
-		return p, err
-	}
-	u, w, err := gramEigen(k, z)
+	g, err := k.Gram(z, blas.Float64)
 	if err != nil {
 		return blas.General{}, err
 	}
-	s := len(w)
+	if p, ok := inverseFactor(g); ok {
+		return p, nil
+	}
+	s := g.N
+	u, w := blas.NewGeneral(s, s), make([]float64, s)
+	g.Dense(u)
+	if err := blas.Active().Syevd(u, w); err != nil {
+		return blas.General{}, err
+	}
 	drop := 0
 	for drop < s && !(w[drop] > float64(s)*0x1p-52*w[s-1]) {
 		drop++
@@ -85,18 +90,14 @@ func projection(k *kernel.Kernel, z blas.General) (blas.General, error) {
 // largest and in units of rounding, for which R⁻¹ is taken.
 const regular = 1e3
 
-// inverseFactor is R⁻¹ (s×s, upper triangle) of the Gram matrix RᵀR of z, unless
+// inverseFactor is R⁻¹ (s×s, upper triangle) of the Gram matrix RᵀR, unless
 // it is singular up to rounding.
-func inverseFactor(k *kernel.Kernel, z blas.General) (p blas.General, ok bool, err error) {
-	g, err := k.Gram(z, blas.Float64)
-	if err != nil {
-		return p, false, err
-	}
-	s := z.Rows
+func inverseFactor(g *blas.Sym) (p blas.General, ok bool) {
+	s := g.N
 	l := blas.NewGeneral(s, s)
 	g.Dense(l)
 	if !blas.Active().Potrf(l) {
-		return p, false, nil
+		return p, false
 	}
 	least, most := math.Inf(1), 0.0
 	for i := range s {
@@ -104,7 +105,7 @@ func inverseFactor(k *kernel.Kernel, z blas.General) (p blas.General, ok bool, e
 		least, most = math.Min(least, v), math.Max(most, v)
 	}
 	if !(least > regular*float64(s)*0x1p-52*most) {
-		return p, false, nil
+		return p, false
 	}
 	p = blas.NewGeneral(s, s)
 	for i := range s {
@@ -114,7 +115,7 @@ func inverseFactor(k *kernel.Kernel, z blas.General) (p blas.General, ok bool, e
 	for i := range s {
 		clear(blas.Row(p, i)[:i]) // zero but for the sign
 	}
-	return p, true, nil
+	return p, true
 }
 
 // isUpper reports whether the square a is an upper triangle.
@@ -127,18 +128,6 @@ func isUpper(a blas.General) bool {
 		}
 	}
 	return a.Rows == a.Cols
-}
-
-// gramEigen is the eigendecomposition of the Gram matrix of z, values ascending.
-func gramEigen(k *kernel.Kernel, z blas.General) (u blas.General, w []float64, err error) {
-	g, err := k.Gram(z, blas.Float64)
-	if err != nil {
-		return blas.General{}, nil, err
-	}
-	u = blas.NewGeneral(z.Rows, z.Rows)
-	g.Dense(u)
-	w = make([]float64, z.Rows)
-	return u, w, blas.Active().Syevd(u, w)
 }
 
 func newNystrom(m *Map) (transformer, error) {
