@@ -6,6 +6,7 @@ package regularizer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -58,15 +59,7 @@ func Parse(s string) (Regularizer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("regularizer: norm %q: %q is not a number", s, arg)
 		}
-		var r Regularizer
-		switch name {
-		case "lp":
-			r = Lp{P: v}
-		case "blockr":
-			r = BlockR{R: v}
-		default:
-			r = ElasticNet{Mix: v}
-		}
+		r := map[string]Regularizer{"lp": Lp{P: v}, "blockr": BlockR{R: v}, "elastic": ElasticNet{Mix: v}}[name]
 		if err := r.Check(1); err != nil {
 			return nil, fmt.Errorf("regularizer: norm %q: %w", s, err)
 		}
@@ -106,12 +99,7 @@ func maxOf(x []float64) float64 {
 
 // nonnegative reports whether no entry is negative or NaN.
 func nonnegative(x []float64) bool {
-	for _, v := range x {
-		if !(v >= 0) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float64) bool { return !(v >= 0) })
 }
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
