@@ -177,8 +177,7 @@ func (f *mixed) covariance(pt *point) {
 	n := f.n
 	L := make([]blas.General, len(f.K))
 	for j, A := range pt.A {
-		L[j] = blas.NewGeneral(n, n)
-		blas.Mul(f.be, L[j], false, true, A, A)
+		L[j] = f.square(A)
 	}
 	par.For(len(f.y), func(p int) {
 		a, line := f.output(p), blas.Row(pt.V, p)
@@ -194,6 +193,13 @@ func (f *mixed) covariance(pt *point) {
 		}
 		line[p] += pt.s[a] * pt.s[a]
 	})
+}
+
+// square is L = AAᵀ.
+func (f *mixed) square(A blas.General) blas.General {
+	L := blas.NewGeneral(f.n, f.n)
+	blas.Mul(f.be, L, false, true, A, A)
+	return L
 }
 
 // solve computes V⁻¹H, b and α with the factor of V, and begins the value with ½log|V|. It reports false where HᵀV⁻¹H
@@ -236,8 +242,7 @@ func (f *mixed) coefficients(pt *point) blas.General {
 
 // kernel is L_j in the units of the caller.
 func (f *mixed) kernel(pt *point, j int) blas.General {
-	L := blas.NewGeneral(f.n, f.n)
-	blas.Mul(f.be, L, false, true, pt.A[j], pt.A[j])
+	L := f.square(pt.A[j])
 	for a := range f.n {
 		for b := range f.n {
 			L.Data[a*f.n+b] *= f.dev[a] * f.dev[b] / f.size[j]
@@ -250,11 +255,7 @@ func (f *mixed) kernel(pt *point, j int) blas.General {
 func (f *mixed) weights(pt *point) []float64 {
 	eta := make([]float64, len(f.K))
 	for j := range eta {
-		L, t := f.kernel(pt, j), 0.0
-		for k := range f.n {
-			t += L.Data[k*f.n+k]
-		}
-		eta[j] = t / float64(f.n)
+		eta[j] = blas.Trace(f.kernel(pt, j)) / float64(f.n)
 	}
 	return eta
 }

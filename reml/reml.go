@@ -17,6 +17,7 @@
 package reml
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -64,12 +65,7 @@ type Components struct {
 // the L_j, so that GapL and RelativeGap are no bounds but the decrease that the next step expects. A nil error means
 // that this is at most Tol. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with no result.
 func Fit(ctx context.Context, K linop.Separate, Y blas.General, opt Options) (*bcd.Result, *Components, error) {
-	if opt.Tol == 0 {
-		opt.Tol = 1e-4
-	}
-	if opt.MaxIter == 0 {
-		opt.MaxIter = 1000
-	}
+	opt.Tol, opt.MaxIter = cmp.Or(opt.Tol, 1e-4), cmp.Or(opt.MaxIter, 1000)
 	f, err := newMixed(K, Y, opt)
 	if err != nil {
 		return nil, nil, err
