@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -271,17 +272,12 @@ func WriteHeader(w io.Writer, shape ...int) error {
 
 // WriteElements writes float64 elements without a header.
 func WriteElements(w io.Writer, data []float64) error {
-	buf := make([]byte, 0, min(chunk, 8*len(data)))
-	for len(data) > 0 {
-		k := min(len(data), chunk/8)
-		buf = buf[:0]
-		for _, v := range data[:k] {
-			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
-		}
+	var buf []byte
+	for part := range slices.Chunk(data, chunk/8) {
+		buf, _ = binary.Append(buf[:0], binary.LittleEndian, part) // numbers of a fixed size are no error
 		if _, err := w.Write(buf); err != nil {
 			return err
 		}
-		data = data[k:]
 	}
 	return nil
 }

@@ -230,7 +230,9 @@ func (c *Column) expand(dst []float64, v float64) {
 			v = float64(c.place(int(v)))
 		}
 		for level := range dst {
-			dst[level] = indicator(v, level)
+			if dst[level] = v - v; v == float64(level) { // NaN for a missing cell
+				dst[level] = 1
+			}
 		}
 	}
 }
@@ -268,17 +270,6 @@ func (c *Column) place(level int) int {
 		return n + (level-n)%c.Buckets
 	}
 	return level
-}
-
-// indicator is 1 for the level, 0 for another, NaN for a missing cell.
-func indicator(code float64, level int) float64 {
-	switch {
-	case math.IsNaN(code):
-		return code
-	case code == float64(level):
-		return 1
-	}
-	return 0
 }
 
 // Label names column j (from 0) in messages, counting from 1.
