@@ -36,33 +36,16 @@ func parseWidths(text string) (widths []float64, relative bool, err error) {
 // appendItem appends the widths of one ITEM.
 func appendItem(widths []float64, item string) ([]float64, error) {
 	from, to, isRange := strings.Cut(item, "..")
-	if isRange {
-		return appendRange(widths, from, to)
+	if !isRange {
+		to = from
 	}
-	var w float64
-	var err error
-	if strings.Contains(item, "^") {
-		var b float64
-		var k int
-		b, k, err = parsePower(item)
-		w = math.Pow(b, float64(k))
-	} else {
-		w, err = parseNumber(item)
+	if !isRange && !strings.Contains(item, "^") {
+		w, err := parseNumber(item)
+		if err != nil {
+			return nil, err
+		}
+		return appendWidth(widths, w, item)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return appendWidth(widths, w, item)
-}
-
-func appendWidth(widths []float64, w float64, item string) ([]float64, error) {
-	if !(w > 0) || math.IsInf(w, 0) {
-		return nil, fmt.Errorf("width %q is not a positive finite number", item)
-	}
-	return append(widths, w), nil
-}
-
-func appendRange(widths []float64, from, to string) ([]float64, error) {
 	b, i, err := parsePower(from)
 	if err != nil {
 		return nil, err
@@ -79,11 +62,18 @@ func appendRange(widths []float64, from, to string) ([]float64, error) {
 		return nil, fmt.Errorf("the range %s..%s has more than %d widths", from, to, maxPowers)
 	}
 	for k := i; k <= j; k++ {
-		if widths, err = appendWidth(widths, math.Pow(b, float64(k)), from+".."+to); err != nil {
+		if widths, err = appendWidth(widths, math.Pow(b, float64(k)), item); err != nil {
 			return nil, err
 		}
 	}
 	return widths, nil
+}
+
+func appendWidth(widths []float64, w float64, item string) ([]float64, error) {
+	if !(w > 0) || math.IsInf(w, 0) {
+		return nil, fmt.Errorf("width %q is not a positive finite number", item)
+	}
+	return append(widths, w), nil
 }
 
 // parsePower reads b^k.
