@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
@@ -30,12 +31,6 @@ func (k *Kernel) Cross(dst, Xnew, X blas.General) error {
 //
 // Errors wrap ErrNotFinite or ErrNegative with the row and column, or ErrMeans.
 func (d Dictionary) CrossSum(dst blas.General, eta []float64, Xnew, X blas.General) error {
-	if len(eta) != len(d) {
-		panic("kernel: one weight for each kernel")
-	}
-	if dst.Rows != Xnew.Rows || dst.Cols != X.Rows {
-		panic("kernel: Cross: shape mismatch")
-	}
 	c, err := d.Crossing(eta, X, nil)
 	if err != nil {
 		return err
@@ -132,8 +127,7 @@ func (c *Crossing) Among(dst, Xnew blas.General) error {
 	}
 	s := slabs.Get().(*slab)
 	defer s.release()
-	s.c, s.rows = c, Xnew.Rows
-	if s.lay(Xnew) != nil {
+	if s.lay(c, Xnew) != nil {
 		return c.unfit(Xnew)
 	}
 	own := *c
@@ -155,8 +149,7 @@ func (c *Crossing) Mul(dst, Xnew, B blas.General) error {
 	}
 	s := slabs.Get().(*slab) // a closure would be allocated
 	defer s.release()
-	s.c, s.rows = c, Xnew.Rows
-	if s.lay(Xnew) != nil {
+	if s.lay(c, Xnew) != nil {
 		return c.unfit(Xnew)
 	}
 	s.multiply(dst, B)
@@ -282,21 +275,20 @@ func (c *Crossing) each(Xnew blas.General, f func(s *slab, lo, rows int)) error 
 	if err := c.active.ready(Xnew); err != nil {
 		return err
 	}
-	fail := make([]error, (Xnew.Rows+slabRows-1)/slabRows)
+	var failed atomic.Bool
 	par.Ranges(Xnew.Rows, slabRows, func(lo, hi int) {
 		s := slabs.Get().(*slab)
 		defer s.release()
-		s.c, s.rows = c, hi-lo
-		if err := s.lay(blas.View(Xnew, lo, 0, hi-lo, Xnew.Cols)); err != nil {
-			fail[lo/slabRows] = err
+		if s.lay(c, blas.View(Xnew, lo, 0, hi-lo, Xnew.Cols)) != nil {
+			failed.Store(true)
 			return
 		}
 		f(s, lo, hi-lo)
 	})
-	if slices.IndexFunc(fail, func(err error) bool { return err != nil }) < 0 {
-		return nil
+	if failed.Load() {
+		return c.unfit(Xnew)
 	}
-	return c.unfit(Xnew)
+	return nil
 }
 
 // unfit is the error of new points that lay refuses, with the number of the row.
@@ -331,9 +323,9 @@ func (s *slab) release() {
 	slabs.Put(s)
 }
 
-// lay lays out the new points.
-func (s *slab) lay(X blas.General) error {
-	c := s.c
+// lay lays out new points of c.
+func (s *slab) lay(c *Crossing, X blas.General) error {
+	s.c, s.rows = c, X.Rows
 	for len(s.sides) < len(c.fams) {
 		s.sides = append(s.sides, new(side))
 	}
