@@ -48,8 +48,7 @@ func BenchmarkGram(b *testing.B) {
 			be := blas.Active()
 			for b.Loop() {
 				g := builder{d: Dictionary{{Kind: Linear, Inputs: d}}, l: l}
-				g.fams = g.d.families(func(int) bool { return false })
-				all := g.positions()
+				all := g.tiles(0)
 				par.For(len(all), func(i int) {
 					s := scratches.Get().(*scratch)
 					row, rows, cols, _ := (&blas.Sym{N: l}).Panel(all[i].p)

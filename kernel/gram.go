@@ -163,15 +163,13 @@ func (b *builder) checkInto(prec blas.Precision) {
 // position is a tile of one family: block row p, columns from j0.
 type position struct{ family, p, j0 int }
 
-func (b *builder) positions() []position {
-	var all []position
+// tiles are those of the lower triangle, of one family.
+func (b *builder) tiles(family int) (all []position) {
 	shape := &blas.Sym{N: b.l}
-	for i := range b.fams {
-		for p := range shape.Panels() {
-			_, _, cols, _ := shape.Panel(p)
-			for j0 := 0; j0 < cols; j0 += tileCols {
-				all = append(all, position{i, p, j0})
-			}
+	for p := range shape.Panels() {
+		_, _, cols, _ := shape.Panel(p)
+		for j0 := 0; j0 < cols; j0 += tileCols {
+			all = append(all, position{family, p, j0})
 		}
 	}
 	return all
@@ -185,7 +183,10 @@ var scratches = sync.Pool{New: func() any {
 }}
 
 func (b *builder) run(ctx context.Context) error {
-	all := b.positions()
+	var all []position
+	for i := range b.fams {
+		all = append(all, b.tiles(i)...)
+	}
 	par.For(len(all), func(i int) {
 		if ctx.Err() != nil {
 			return

@@ -178,7 +178,7 @@ func (s *Sum) Forms(dst []float64, U, V blas.General, idx []int) {
 	if len(idx) == 0 || U.Cols == 0 {
 		return
 	}
-	part := make([]float64, len(s.tiles())*len(idx))
+	part := make([]float64, len(s.tiles(0))*len(idx))
 	_ = s.each(context.Background(), func(i int, at position, t *sumScratch) {
 		s.forms(part[i*len(idx):(i+1)*len(idx)], at, U, V, idx, t)
 	})
@@ -257,18 +257,6 @@ func (s *Sum) center(ctx context.Context) error {
 // meanRows is the number of rows between two looks at the context.
 const meanRows = 1024
 
-// tiles are those of the lower triangle.
-func (s *Sum) tiles() (all []position) {
-	shape := &blas.Sym{N: s.l}
-	for p := range shape.Panels() {
-		_, _, cols, _ := shape.Panel(p)
-		for j0 := 0; j0 < cols; j0 += tileCols {
-			all = append(all, position{p: p, j0: j0})
-		}
-	}
-	return all
-}
-
 // shape is the first row of a tile, and how many rows and columns it has.
 func (s *Sum) shape(at position) (row, rows, cols int) {
 	row, rows, stored, _ := (&blas.Sym{N: s.l}).Panel(at.p)
@@ -277,7 +265,7 @@ func (s *Sum) shape(at position) (row, rows, cols int) {
 
 // each calls f for each tile, with its number, on several threads.
 func (s *Sum) each(ctx context.Context, f func(i int, at position, t *sumScratch)) error {
-	tiles := s.tiles()
+	tiles := s.tiles(0)
 	par.For(len(tiles), func(i int) {
 		if ctx.Err() != nil {
 			return
