@@ -34,6 +34,21 @@ func (m metric) name() string {
 	return "euclidean"
 }
 
+// check reports the first cell of the columns, nil for all, that the metric cannot take.
+func (m metric) check(X blas.General, columns []int) error {
+	if err := FiniteData(X, columns); err != nil || m != chiSquare {
+		return err
+	}
+	for i := range X.Rows {
+		for c, v := range blas.Row(X, i) {
+			if v < 0 && (columns == nil || slices.Contains(columns, c)) {
+				return fmt.Errorf("row %d, column %d holds %g, and chi2 wants values ≥ 0: %w", i, c, v, ErrNegative)
+			}
+		}
+	}
+	return nil
+}
+
 // family is a set of kernels computed from the same tile of distances.
 type family struct {
 	metric  metric
@@ -119,13 +134,8 @@ func (f *family) prepare(X blas.General, shift []float64) (*side, error) {
 
 // lay is prepare in the memory of s.
 func (s *side) lay(f *family, X blas.General, shift []float64) error {
-	if err := FiniteData(X, f.view.columns); err != nil {
+	if err := f.metric.check(X, f.view.columns); err != nil {
 		return err
-	}
-	if f.metric == chiSquare {
-		if err := nonNegative(X, f.view.columns); err != nil {
-			return err
-		}
 	}
 	s.x, s.t, s.chi = blas.Reshape(s.x, X.Rows, len(shift)), s.t[:0], nil
 	Z := f.view.in(&s.picked, X)

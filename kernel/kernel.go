@@ -123,25 +123,22 @@ func (k *Kernel) UnmarshalJSON(text []byte) error {
 // FiniteData reports the first cell of x among the columns, all when there are none, that
 // is NaN or infinite; the error wraps ErrNotFinite and names row and column.
 func FiniteData(x blas.General, columns []int) error {
+	all := len(columns) == 0
+	count := len(columns)
+	if all {
+		count = x.Cols
+	}
 	for i := range x.Rows {
 		row := blas.Row(x, i)
-		if len(columns) == 0 {
-			for c, v := range row {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					return cellError(i, c, v)
-				}
+		for k := range count {
+			c := k
+			if !all {
+				c = columns[k]
 			}
-			continue
-		}
-		for _, c := range columns {
 			if v := row[c]; math.IsNaN(v) || math.IsInf(v, 0) {
-				return cellError(i, c, v)
+				return fmt.Errorf("row %d, column %d holds %g: %w", i, c, v, ErrNotFinite)
 			}
 		}
 	}
 	return nil
-}
-
-func cellError(i, c int, v float64) error {
-	return fmt.Errorf("row %d, column %d holds %g: %w", i, c, v, ErrNotFinite)
 }

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -59,12 +60,7 @@ func symmetric(K blas.General) error {
 			}
 		}
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 func semidefinite(K blas.General, be blas.Backend) error {

@@ -87,7 +87,7 @@ func (s Spec) on(X blas.General, sets []subset, seed uint64, known *Medians) (Di
 		if s.Kind.def().metric == chiSquare && (set.directions != nil || set.knots != nil) {
 			return nil, errChi2Signs
 		}
-		if err := s.checkData(X, set.columns); err != nil {
+		if err := s.Kind.def().metric.check(X, set.columns); err != nil {
 			return nil, err
 		}
 	}
@@ -100,16 +100,6 @@ func (s Spec) on(X blas.General, sets []subset, seed uint64, known *Medians) (Di
 		d = append(d, s.kernels(set, units[i], X.Cols)...)
 	}
 	return d, nil
-}
-
-func (s Spec) checkData(X blas.General, columns []int) error {
-	if err := FiniteData(X, columns); err != nil {
-		return err
-	}
-	if s.Kind.def().metric == chiSquare {
-		return nonNegative(X, columns)
-	}
-	return nil
 }
 
 // unitWidths is what the widths multiply on each set: its unit, the median distance, or 1.
@@ -189,16 +179,4 @@ func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
 		d = append(d, k)
 	}
 	return d
-}
-
-// nonNegative reports the first negative cell.
-func nonNegative(X blas.General, columns []int) error {
-	for i := range X.Rows {
-		for c, v := range blas.Row(X, i) {
-			if v < 0 && (columns == nil || slices.Contains(columns, c)) {
-				return fmt.Errorf("row %d, column %d holds %g, and chi2 wants values ≥ 0: %w", i, c, v, ErrNegative)
-			}
-		}
-	}
-	return nil
 }
