@@ -105,45 +105,36 @@ func (s Spec) on(X blas.General, sets []subset, seed uint64, known *Medians) (Di
 // unitWidths is what the widths multiply on each set: its unit, the median distance, or 1.
 func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medians) ([]float64, error) {
 	units := make([]float64, len(sets))
-	for i, set := range sets {
-		switch units[i] = set.unit; {
-		case s.Relative || !s.Kind.HasWidth():
-		case set.unit != 0:
-			return nil, fmt.Errorf("%w: the widths of %s multiply its lengths: write %s", ErrSpec, set.label,
-				widthText(s.Widths, true))
-		default:
-			units[i] = 1
-		}
-	}
-	if !s.Relative {
-		return units, nil
-	}
 	key := func(set subset) string { return s.Kind.def().metric.name() + " " + set.label }
 	var missing []int
 	for i, set := range sets {
-		if units[i] == 0 {
-			units[i] = known.units[key(set)]
-		}
-		if units[i] == 0 {
-			missing = append(missing, i)
+		switch {
+		case set.unit != 0 && s.Kind.HasWidth() && !s.Relative:
+			return nil, fmt.Errorf("%w: the widths of %s multiply its lengths: write %s", ErrSpec, set.label,
+				widthText(s.Widths, true))
+		case set.unit != 0:
+			units[i] = set.unit
+		case !s.Relative:
+			units[i] = 1
+		default:
+			if units[i] = known.units[key(set)]; units[i] == 0 {
+				missing = append(missing, i)
+			}
 		}
 	}
-	errs := make([]error, len(sets))
-	if len(missing) > 0 {
-		if known.pairs == nil {
-			known.pairs = samplePairs(X.Rows, seed)
-		}
-		par.For(len(missing), func(k int) {
-			i := missing[k]
-			units[i], errs[i] = medianDistance(s.Kind.def().metric, X, sets[i], known.pairs)
-		})
+	if len(missing) == 0 {
+		return units, nil
 	}
 	if known.units == nil {
-		known.units = map[string]float64{}
+		known.units, known.pairs = map[string]float64{}, samplePairs(X.Rows, seed)
 	}
-	for i, err := range errs {
-		if err != nil {
-			return nil, err
+	errs := make([]error, len(missing))
+	par.For(len(missing), func(k int) {
+		units[missing[k]], errs[k] = medianDistance(s.Kind.def().metric, X, sets[missing[k]], known.pairs)
+	})
+	for k, i := range missing {
+		if errs[k] != nil {
+			return nil, errs[k]
 		}
 		known.units[key(sets[i])] = units[i]
 	}
