@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -41,15 +42,14 @@ type Data struct {
 // Group makes nodes of pairs (series, node), in the order in which nodes first
 // appear. Every series named must exist; a series in no pair is left out.
 func Group(names []string, pairs [][2]string) ([]Node, error) {
+	if err := unique("series", names); err != nil {
+		return nil, err
+	}
 	column := make(map[string]int, len(names))
 	for j, name := range names {
-		if _, twice := column[name]; twice {
-			return nil, fmt.Errorf("%w: two series are called %q", ErrDuplicate, name)
-		}
 		column[name] = j
 	}
 	index := map[string]int{}
-	seen := map[[2]string]bool{}
 	var nodes []Node
 	for _, p := range pairs {
 		j, ok := column[p[0]]
@@ -57,15 +57,14 @@ func Group(names []string, pairs [][2]string) ([]Node, error) {
 			return nil, fmt.Errorf("%w: node %q names the series %q, which the data do not have", ErrUnknown, p[1],
 				p[0])
 		}
-		if seen[p] {
-			return nil, fmt.Errorf("%w: series %q is twice in node %q", ErrDuplicate, p[0], p[1])
-		}
-		seen[p] = true
 		i, ok := index[p[1]]
 		if !ok {
 			i = len(nodes)
 			index[p[1]] = i
 			nodes = append(nodes, Node{Name: p[1]})
+		}
+		if slices.Contains(nodes[i].Series, j) {
+			return nil, fmt.Errorf("%w: series %q is twice in node %q", ErrDuplicate, p[0], p[1])
 		}
 		nodes[i].Series = append(nodes[i].Series, j)
 	}
@@ -180,15 +179,13 @@ func (d *Data) checkNodes() error {
 		if len(node.Series) == 0 {
 			return fmt.Errorf("%w: node %q has no series", ErrOption, node.Name)
 		}
-		in := map[int]bool{}
-		for _, j := range node.Series {
+		for k, j := range node.Series {
 			if j < 0 || j >= d.X.Cols {
 				return fmt.Errorf("%w: node %q has series number %d of %d", ErrUnknown, node.Name, j, d.X.Cols)
 			}
-			if in[j] {
+			if slices.Contains(node.Series[:k], j) {
 				return fmt.Errorf("%w: series %q is twice in node %q", ErrDuplicate, d.Names[j], node.Name)
 			}
-			in[j] = true
 			if err := d.checkSeries(j); err != nil {
 				return err
 			}
