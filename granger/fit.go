@@ -170,14 +170,11 @@ func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("granger: %w", err)
 	}
-	terms := e.terms
 	var kept []int
-	if p.allow != nil {
-		terms = nil
-		for j, ok := range p.allow {
-			if ok {
-				kept, terms = append(kept, j), append(terms, e.terms[j])
-			}
+	var terms []*blas.Sym
+	for j, term := range e.terms {
+		if p.allow == nil || p.allow[j] {
+			kept, terms = append(kept, j), append(terms, term)
 		}
 	}
 	res, F, err := e.fitVector(ctx, terms, p.idx, p.U, p.Y, p.lambda)
@@ -185,12 +182,9 @@ func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
 		return err
 	}
 	m.Objective, m.RelativeGap, m.Iter = res.Objective, res.RelativeGap, res.OuterIterations
-	m.Eta = res.Eta
-	if kept != nil {
-		m.Eta = make([]float64, len(e.terms))
-		for k, j := range kept {
-			m.Eta[j] = res.Eta[k]
-		}
+	m.Eta = make([]float64, len(e.terms))
+	for k, j := range kept {
+		m.Eta[j] = res.Eta[k]
 	}
 	m.Norms = e.vectorNorms(res.C, res.L, p, m.Eta)
 	if p.Y.Cols > 1 {
@@ -270,15 +264,11 @@ func (e *engine) fitStacked(ctx context.Context, models []model, work []prepared
 // follow those of idx without a gap.
 func (e *engine) predictStacked(b *job, other []int) [][]float64 {
 	F, c := make([][]float64, len(b.targets)), make([][]float64, len(b.targets))
-	eta := make([]float32, len(b.targets)*b.s.m)
 	for a, f := range b.targets {
 		F[a], c[a] = make([]float64, len(other)), b.scatter(f.c)
-		for j, v := range f.eta {
-			eta[a*b.s.m+j] = float32(v)
-		}
 	}
 	if len(other) > 0 {
-		b.s.cross(F, eta, c, b.r, b.r+len(other))
+		b.s.cross(F, weights(b.targets), c, b.r, b.r+len(other))
 	}
 	return F
 }

@@ -102,17 +102,13 @@ func (b *job) run(ctx context.Context) error {
 // iterate computes c, the objective, the forms and the gap at the weights of each target.
 func (b *job) iterate(ctx context.Context, batch []*target) error {
 	K := make([]blas.General, len(batch))
-	eta := make([]float32, len(batch)*b.s.m)
-	for a, f := range batch {
+	for a := range batch {
 		if a == len(b.K) {
 			b.K = append(b.K, blas.NewGeneral(b.r, b.r))
 		}
 		K[a] = b.K[a]
-		for j, v := range f.eta {
-			eta[a*b.s.m+j] = float32(v)
-		}
 	}
-	phase.Do(ctx, phase.FormK, func(ctx context.Context) { b.s.sums(ctx, K, eta, b.r) })
+	phase.Do(ctx, phase.FormK, func(ctx context.Context) { b.s.sums(ctx, K, weights(batch), b.r) })
 	full, errs := make([][]float64, len(batch)), make([]error, len(batch))
 	phase.Do(ctx, phase.CSolve, func(context.Context) {
 		par.For(len(batch), func(a int) {
@@ -142,6 +138,16 @@ func (b *job) iterate(ctx context.Context, batch []*target) error {
 		return fmt.Errorf("granger: %w", err)
 	}
 	return nil
+}
+
+// weights are η of each target, one after the other.
+func weights(targets []*target) (eta []float32) {
+	for _, f := range targets {
+		for _, v := range f.eta {
+			eta = append(eta, float32(v))
+		}
+	}
+	return eta
 }
 
 // scatter adds the coefficients of repeated samples up on the samples of the stack.
