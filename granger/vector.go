@@ -21,16 +21,11 @@ type reducedSum struct {
 	be    blas.Backend
 	idx   []int
 	U     blas.General
-	eta   []float64 // the weights set last; nil for none
 }
 
-func (s *reducedSum) Dim() int { return len(s.idx) }
-func (s *reducedSum) Len() int { return s.inner.Len() }
-
-func (s *reducedSum) SetWeights(eta []float64) {
-	s.eta = append(s.eta[:0], eta...)
-	s.inner.SetWeights(eta)
-}
+func (s *reducedSum) Dim() int                 { return len(s.idx) }
+func (s *reducedSum) Len() int                 { return s.inner.Len() }
+func (s *reducedSum) SetWeights(eta []float64) { s.inner.SetWeights(eta) }
 
 // Apply computes dst = P·S·K_η·Sᵀ·P·x.
 func (s *reducedSum) Apply(dst, x blas.General) {
@@ -112,7 +107,10 @@ func (s *reducedSum) Diag(dst []float64, j int) {
 		dst[i] = term.At(p, p)
 	}
 	KU, inner, UI := blas.NewGeneral(len(s.idx), k), blas.NewGeneral(k, k), blas.NewGeneral(len(s.idx), k)
-	s.gather(KU, s.times(j, s.scatter(s.U)))
+	full := s.scatter(s.U)
+	all := blas.Like(full)
+	s.inner.ApplyTerm(all, full, j)
+	s.gather(KU, all)
 	blas.Mul(s.be, inner, true, false, s.U, KU)
 	blas.Mul(s.be, UI, false, false, s.U, inner)
 	for i := range dst {
@@ -133,18 +131,6 @@ func (s *reducedSum) Check() error {
 		}
 	}
 	return nil
-}
-
-// times is K_j·x, by the inner sum with a weight on that term alone for the moment.
-func (s *reducedSum) times(j int, x blas.General) blas.General {
-	eta, out := make([]float64, s.Len()), blas.NewGeneral(x.Rows, x.Cols)
-	eta[j] = 1
-	s.inner.SetWeights(eta)
-	s.inner.Apply(out, x)
-	if s.eta != nil {
-		s.inner.SetWeights(s.eta)
-	}
-	return out
 }
 
 // projectOff replaces x by x − U·Uᵀx.
