@@ -186,12 +186,9 @@ func gain(before, losses []float64) float64 {
 func leaveOneOut(
 	be blas.Backend, V blas.General, values []float64, rotated blas.General, mu float64, U blas.General,
 ) []float64 {
-	f, left := make([]float64, len(values)), blas.NewGeneral(V.Rows, 1)
+	f, left, kept := make([]float64, len(values)), blas.NewGeneral(V.Rows, 1), blas.Clone(rotated)
 	for k, s := range values {
 		f[k] = mu / (math.Max(s, 0) + mu)
-	}
-	kept := blas.Clone(rotated)
-	for k := range f {
 		kept.Data[k] *= f[k]
 	}
 	blas.Mul(be, left, false, false, V, kept)
@@ -209,11 +206,7 @@ func leaveOneOut(
 // linearLosses are the squared errors of leaving out each sample of ridge regression on
 // the columns of Z, or of no regression where generalized cross-validation prefers that.
 func linearLosses(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) ([]float64, error) {
-	S, root := blas.Clone(Z), make([]float64, Z.Cols)
-	for c := range root {
-		root[c] = math.Sqrt(ages[c] / float64(Z.Cols))
-	}
-	blas.ScaleColumns(S, root)
+	S := weighted(Z, ages, float64(Z.Cols))
 	projectOff(be, S, U)
 	K := blas.NewGeneral(Z.Rows, Z.Rows)
 	blas.Mul(be, K, false, true, S, S)
@@ -228,17 +221,25 @@ func linearLosses(be blas.Backend, Z blas.General, ages []float64, U, Y blas.Gen
 	return leaveOneOut(be, K, values, rotated, mu, U), nil
 }
 
+// weighted is Z with √(w_c/by) times each column c.
+func weighted(Z blas.General, w []float64, by float64) blas.General {
+	S, root := blas.Clone(Z), make([]float64, len(w))
+	for c, v := range w {
+		root[c] = math.Sqrt(v / by)
+	}
+	blas.ScaleColumns(S, root)
+	return S
+}
+
 // gaussianOf is the kernel matrix of the metric w, and its v = 2·Σ_c w_c·var_c, the mean of the metric over all pairs.
 func gaussianOf(Z blas.General, w []float64) (K blas.General, v float64, err error) {
-	S, root := blas.Clone(Z), make([]float64, len(w))
 	for c := range w {
-		root[c] = math.Sqrt(w[c])
 		v += 2 * w[c] * stat.Variance(mat.Col(nil, c, blas.Dense(Z)), nil)
 	}
 	if !(v > 0) {
 		v = 1
 	}
-	blas.ScaleColumns(S, root)
+	S := weighted(Z, w, 1)
 	k := kernel.Kernel{Kind: kernel.Gaussian, Inputs: S.Cols, Width: math.Sqrt(v / 2)}
 	gram, err := k.Gram(S, blas.Float64)
 	if err != nil {
