@@ -255,12 +255,8 @@ func (s *slab) centerDiagonal(dst []float64, j int) {
 		cols := min(tileCols, c.X.Rows-j0)
 		c.fams[f].tile(c.be, s.sides[f], 0, s.rows, c.sides[f], j0, cols, s.tile)
 		for i := range s.rows {
-			value := s.line[:cols]
-			c.eval[j].row(value, s.tile[i*cols:(i+1)*cols])
-			for t, v := range value {
-				if s.scale[j] != nil {
-					v *= s.scale[j][i] * c.scale[j][j0+t]
-				}
+			s.values(s.line[:cols], j, i, j0)
+			for _, v := range s.line[:cols] {
 				dst[i] -= 2 * c.eta[j] * v / float64(c.X.Rows)
 			}
 		}
@@ -380,12 +376,7 @@ func (s *slab) put(dst blas.General, j, j0 int, first bool) {
 		if !first {
 			value = s.line[:dst.Cols]
 		}
-		c.eval[j].row(value, s.tile[i*dst.Cols:(i+1)*dst.Cols])
-		if s.scale[j] != nil {
-			for t := range value {
-				value[t] *= s.scale[j][i] * c.scale[j][j0+t]
-			}
-		}
+		s.values(value, j, i, j0)
 		if k.Center {
 			for _, v := range value {
 				s.sums[j*s.rows+i] += v
@@ -396,6 +387,16 @@ func (s *slab) put(dst blas.General, j, j0 int, first bool) {
 			blas.Axpy(c.eta[j], value, out)
 		case c.eta[j] != 1:
 			blas.Scal(c.eta[j], out)
+		}
+	}
+}
+
+// values evaluates kernel j on row i of the tile, whose first column is training point j0.
+func (s *slab) values(dst []float64, j, i, j0 int) {
+	s.c.eval[j].row(dst, s.tile[i*len(dst):(i+1)*len(dst)])
+	if s.scale[j] != nil {
+		for t := range dst {
+			dst[t] *= s.scale[j][i] * s.c.scale[j][j0+t]
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -130,14 +131,11 @@ func (s Spec) subsets(d int, groups []Group, term int) ([]subset, error) {
 }
 
 func groupNames(groups []Group) string {
-	if len(groups) == 0 {
-		return "none"
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.Name)
 	}
-	names := make([]string, len(groups))
-	for i, g := range groups {
-		names[i] = g.Name
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
 // inRange checks every column against the width d of the data.

@@ -71,9 +71,6 @@ func (s *Sum) Dim() int { return s.l }
 // Len is the number of kernels.
 func (s *Sum) Len() int { return len(s.d) }
 
-// Precision is that of K_η's elements.
-func (s *Sum) Precision() blas.Precision { return s.prec }
-
 // SetWeights makes the operator K_η, which its next use forms.
 func (s *Sum) SetWeights(eta []float64) {
 	if len(eta) != len(s.d) {
