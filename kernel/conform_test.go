@@ -265,3 +265,11 @@ func TestParametersOfFormat1(t *testing.T) {
 		}
 	}
 }
+
+// element is the stored element at an offset.
+func element(g *blas.Sym, at int) float64 {
+	if g.Prec == blas.Float32 {
+		return float64(g.F32[at])
+	}
+	return g.F64[at]
+}
