@@ -72,7 +72,11 @@ func parse(spec string) (Spec, error) {
 	}
 	fields := strings.Split(spec, ":")[1:]
 	if s.Kind == Precomputed {
-		return s, s.parsePrecomputed(fields)
+		if len(fields) > 1 {
+			return s, errors.New("precomputed takes one name at most")
+		}
+		s.Features, s.Name = "", strings.Join(fields, "")
+		return s, nil
 	}
 	fields = s.takeOptions(fields)
 	fields, err := s.takeParams(fields, false)
@@ -118,17 +122,6 @@ func (s Spec) Sum() string {
 		text += "+" + string(kind)
 	}
 	return text
-}
-
-func (s *Spec) parsePrecomputed(fields []string) error {
-	s.Features = ""
-	if len(fields) > 1 {
-		return errors.New("precomputed takes one name at most")
-	}
-	if len(fields) == 1 {
-		s.Name = fields[0]
-	}
-	return nil
 }
 
 // takeOptions removes the options at the end of the fields.
