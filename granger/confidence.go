@@ -50,7 +50,7 @@ func (s *Study) Stability(ctx context.Context, top int, rounds Rounds) (Counts, 
 	if top < 1 {
 		return Counts{}, fmt.Errorf("%w: the strongest %d edges", ErrOption, top)
 	}
-	block := s.block(rounds)
+	block := cmp.Or(rounds.Block, max(s.e.opt.Lag, int(math.Sqrt(float64(s.e.l)))))
 	of := fmt.Sprintf("stability selection of the top %d, blocks of %d", top, block)
 	return s.resample(ctx, of, rounds, func(ctx context.Context, rng *rand.Rand, count blas.General) error {
 		res, err := s.e.round(ctx, s.e.tasks(s.e.bootstrap(rng, block), nil, s.lambda))
@@ -113,13 +113,6 @@ func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 		}
 		return nil
 	})
-}
-
-func (s *Study) block(r Rounds) int {
-	if r.Block > 0 {
-		return r.Block
-	}
-	return max(s.e.opt.Lag, int(math.Sqrt(float64(s.e.l))))
 }
 
 // round adds what one round finds to count.

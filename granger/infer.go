@@ -200,20 +200,15 @@ func (g *design) result(models []model) *Result {
 		m.RMSE, m.RMSEOwn = math.NaN(), math.NaN()
 		res.Nodes = append(res.Nodes, m.Node)
 		res.Fits = append(res.Fits, m.Fit)
-		g.addEdges(blas.Row(res.Graph, i), blas.Row(res.Norms, i), m.Fit)
+		for j, source := range g.from {
+			blas.Row(res.Graph, i)[source] += m.Eta[j]
+			blas.Row(res.Norms, i)[source] += m.Norms[j]
+		}
 		if g.ownFree(i, g.l) {
 			res.Graph.Data[i*res.Graph.Stride+i]++
 		}
 	}
 	return res
-}
-
-// addEdges sums the weights and norms of each source's kernels.
-func (g *design) addEdges(graph, norms []float64, f Fit) {
-	for j, source := range g.from {
-		graph[source] += f.Eta[j]
-		norms[source] += f.Norms[j]
-	}
 }
 
 // heldOut fits to the earlier part of every replicate, and has the error of each node on the rest; without tasks
