@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func (p *parquetRecords) choose(idx []int, s schema.Columns) error {
 	for k, j := range idx {
 		f := fields[j]
 		word := f.Leaf() && p.typed && f.Type().Kind() == parquet.ByteArray
-		if !f.Leaf() || f.Repeated() || !numeric(f.Type().Kind()) && !word {
+		if !f.Leaf() || f.Repeated() || !slices.Contains(numeric, f.Type().Kind()) && !word {
 			return bad("%s: column %q is of type %s, not a number", p.src.name, f.Name(), f.Type())
 		}
 		p.at[leaf[j]] = append(p.at[leaf[j]], k)
@@ -166,13 +167,8 @@ func openParquet(at io.ReaderAt, size int64) (f *parquet.File, err error) {
 	return parquet.OpenFile(at, size)
 }
 
-func numeric(k parquet.Kind) bool {
-	switch k {
-	case parquet.Boolean, parquet.Int32, parquet.Int64, parquet.Float, parquet.Double:
-		return true
-	}
-	return false
-}
+// numeric are the types that become numbers.
+var numeric = []parquet.Kind{parquet.Boolean, parquet.Int32, parquet.Int64, parquet.Float, parquet.Double}
 
 func (p *parquetRecords) columns() ([]string, int) { return p.names, len(p.names) }
 func (p *parquetRecords) commas() bool             { return false }
