@@ -292,10 +292,11 @@ func finish(
 	if err := keep(cmd, model, out, page); err != nil {
 		return err
 	}
+	report := results.NewFit(model, seconds, out)
 	if m.json {
-		err = writeJSON(cmd.OutOrStdout(), results.NewFit(model, seconds, out))
+		err = writeJSON(cmd.OutOrStdout(), report)
 	} else {
-		err = results.WriteFit(cmd.OutOrStdout(), model, seconds, out)
+		err = report.Write(cmd.OutOrStdout(), model)
 	}
 	if err != nil {
 		return err

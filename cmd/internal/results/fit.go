@@ -38,8 +38,8 @@ type Fit struct {
 }
 
 // NewFit is what a fit of so many seconds found, whose model is in the file out.
-func NewFit(model *iokl.Model, seconds float64, out string) Fit {
-	return Fit{
+func NewFit(model *iokl.Model, seconds float64, out string) *Fit {
+	return &Fit{
 		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
 		Noise: model.LearnedNoise(), Seconds: seconds,
@@ -57,49 +57,22 @@ func OrEmpty(list []string) []string {
 	return list
 }
 
-// WriteFit prints what a fit found, in so many seconds, and the file of the model.
-func WriteFit(w io.Writer, model *iokl.Model, seconds float64, out string) error {
-	c := model.Certificate()
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	writeObjective(t, model, false)
-	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", model.OutputKernel().Rank(), model.OutputKernel().Dim(),
-		model.OutputKernel().Trace())
-	fmt.Fprintf(t, "work\t%d outer iterations, %d solves, %.3g s\n", c.OuterIterations, c.SylvesterSolves, seconds)
-	if out != "" {
-		fmt.Fprintf(t, "model\t%s\n", out)
-	}
+// Write prints what the fit found.
+func (r *Fit) Write(w io.Writer, model *iokl.Model) error {
+	t := columns(w)
+	fmt.Fprint(t, fill("fit", struct {
+		*Fit
+		Of    *iokl.Model
+		Parts bool // of the gap are told
+	}{Fit: r, Of: model}))
 	if err := Flush(t); err != nil {
 		return err
 	}
 	return writeWeights(w, model, 15)
 }
 
-// writeObjective says what the fit minimised and how near its end is; parts of the gap too where asked.
-func writeObjective(w io.Writer, model *iokl.Model, parts bool) {
-	c := model.Certificate()
-	if c.Components != nil {
-		fmt.Fprintf(w, "log-likelihood\t%.8g\t(restricted; the next step would raise it and the logarithm of the "+
-			"prior by %.2g, tolerance %.2g)\n", c.Components.LogLikelihood, c.Components.Gain, c.Tol)
-		return
-	}
-	fmt.Fprintf(w, "objective\t%.8g\n", c.Objective)
-	fmt.Fprintf(w, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
-	if parts {
-		fmt.Fprintf(w, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)
-	}
-	writeBound(w, model)
-	if model.LearnedNoise() {
-		fmt.Fprintf(w, "noise\tlearned as a function of the inputs\n")
-	}
-	fmt.Fprintf(w, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
-}
-
-func gapText(c iokl.Certificate) string {
-	if c.Converged {
-		return fmt.Sprintf("certified: within the tolerance %.3g", c.Tol)
-	}
-	return fmt.Sprintf("not within the tolerance %.3g", c.Tol)
-}
+// columns lays out what is written to w as columns of text.
+func columns(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
 // largestFirst lists the positive elements of v, the largest first.
 func largestFirst(v []float64) (idx []int) {

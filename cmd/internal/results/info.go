@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/page"
 )
 
@@ -64,25 +62,13 @@ func NewInfo(model *iokl.Model, path string) *Info {
 
 // Write prints what a model learned.
 func (r *Info) Write(w io.Writer, model *iokl.Model) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	c := r.Certificate
-	fmt.Fprintf(t, "inputs\t%s\n", list(sourceNames(model)))
-	fmt.Fprintf(t, "outputs\t%s\n", list(r.Outputs))
-	fmt.Fprintf(t, "samples\t%d\n", c.Samples)
-	if c.ObservedCells > 0 && c.ObservedCells < c.Samples*len(r.Outputs) {
-		fmt.Fprintf(t, "observed cells\t%d of %d\n", c.ObservedCells, c.Samples*len(r.Outputs))
-	}
-	writeObjective(t, model, true)
-	fmt.Fprintf(t, "learned\t%s\n", c.Learn)
-	if line := axisText(model); line != "" {
-		fmt.Fprintf(t, "axis\t%s\n", line)
-	}
-	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", r.RankL, len(r.Learned), r.TraceL)
-	fmt.Fprintf(t, "solver\t%s, backend %s\n", solvers(&c), c.Backend)
-	fmt.Fprintf(t, "for updates\t%s\n", updates(r.UpdateBytes))
-	for _, line := range r.Warnings {
-		fmt.Fprintf(t, "warning\t%s\n", line)
-	}
+	t := columns(w)
+	fmt.Fprint(t, fill("info", struct {
+		*Info
+		Of    *iokl.Model
+		Parts bool
+		Cells int // of the targets
+	}{r, model, true, r.Samples * len(r.Outputs)}))
 	if err := Flush(t); err != nil {
 		return err
 	}
@@ -106,10 +92,7 @@ func (r *Info) Write(w io.Writer, model *iokl.Model) error {
 		}
 	}
 	writeComponents(t, model)
-	r.rowsReport.write(t)
-	for _, p := range r.Pictures {
-		fmt.Fprintf(t, "picture\t%s\n", p)
-	}
+	fmt.Fprint(t, fill("rows", r))
 	return Flush(t)
 }
 
@@ -126,16 +109,8 @@ func axisText(model *iokl.Model) string {
 	return text + "; L was learned"
 }
 
-// updates says what of the file serves updates.
-func updates(bytes int64) string {
-	if bytes == 0 {
-		return "nothing is kept: rows can neither be added nor leave"
-	}
-	return memory.Format(float64(bytes)) + " of the file"
-}
-
 // solvers names the method of a fit, and the solver of its linear systems where several can serve.
-func solvers(c *iokl.Certificate) string {
+func solvers(c iokl.Certificate) string {
 	if c.Sylvester == "" {
 		return c.Solver
 	}

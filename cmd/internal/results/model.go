@@ -61,7 +61,7 @@ func ModelSubject(name string, model *iokl.Model) (Subject, error) {
 		{"λ, τ", fmt.Sprintf("%.6g, %.6g", c.Lambda, c.Tau)},
 		{"norm", c.Norm},
 		{"learned", string(c.Learn)},
-		{"solver", solvers(&c)},
+		{"solver", solvers(c)},
 		{"backend", c.Backend},
 		{"tolerance", fmt.Sprintf("%.3g", c.Tol)},
 		{"seed", fmt.Sprint(c.Seed)},
@@ -429,7 +429,7 @@ func certificateSection(model *iokl.Model) page.Section {
 		{"objective", fmt.Sprintf("%.8g", c.Objective)},
 		{"gap of η", fmt.Sprintf("%.3g", c.GapEta)},
 		{"gap of L", fmt.Sprintf("%.3g", c.GapL)},
-		{"relative gap", fmt.Sprintf("%.3g (%s)", c.RelativeGap, gapText(c))},
+		{"relative gap", fmt.Sprintf("%.3g (%s)", c.RelativeGap, say("gap", c))},
 		{"work", fmt.Sprintf("%s, %s", Counted(c.OuterIterations, "outer iteration"),
 			Counted(c.SylvesterSolves, "linear system"))},
 	}))

@@ -3,18 +3,23 @@
 package results
 
 import (
-	_ "embed" // sentences.tmpl
+	_ "embed" // sentences.tmpl and reports.tmpl
 	"fmt"
 	"regexp"
 	"strings"
 	"text/template"
+
+	"github.com/iokl/iokl/internal/memory"
 )
 
 //go:embed sentences.tmpl
 var sentencesText string
 
-// sentences have their line breaks as blanks.
-var sentences = template.Must(template.New("sentences").Funcs(template.FuncMap{
+//go:embed reports.tmpl
+var reportsText string
+
+// texts are those of sentences, whose line breaks are blanks, and of reports.
+var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"counted": Counted, "enumerated": Enumerated,
 	"some": func(names []string) string {
 		if len(names) == 0 {
@@ -24,13 +29,19 @@ var sentences = template.Must(template.New("sentences").Funcs(template.FuncMap{
 	},
 	"number":  func(format string, v *float64) string { return fmt.Sprintf(format, *v) },
 	"percent": func(format string, v float64) string { return fmt.Sprintf(format, 100*v) },
-}).Parse(regexp.MustCompile(`\n[ \t]*`).ReplaceAllString(sentencesText, " ")))
+	"less":    func(v, than float64) float64 { return max(0, 1-v/than) },
+	"bytes":   func(n int64) string { return memory.Format(float64(n)) },
+	"list":    list, "sources": sourceNames, "axis": axisText, "solvers": solvers,
+}).Parse(regexp.MustCompile(`\n[ \t]*`).ReplaceAllString(sentencesText, " ") + reportsText))
 
 // say is the sentence of that name about v.
-func say(name string, v any) string {
+func say(name string, v any) string { return strings.TrimSpace(fill(name, v)) }
+
+// fill is what the template of that name makes of v.
+func fill(name string, v any) string {
 	var b strings.Builder
-	if err := sentences.ExecuteTemplate(&b, name, v); err != nil {
+	if err := texts.ExecuteTemplate(&b, name, v); err != nil {
 		panic("results: " + err.Error()) // the template is wrong: a builder takes everything
 	}
-	return strings.TrimSpace(b.String())
+	return b.String()
 }

@@ -25,20 +25,6 @@ func traces(L []*linop.Spectral) (out []float64) {
 	return out
 }
 
-// writeBound says what is known of the objective over everything.
-func writeBound(w io.Writer, model *iokl.Model) {
-	c := model.Certificate()
-	if c.GlobalBound == nil {
-		return
-	}
-	fmt.Fprintf(w, "lower bound\t%.8g\t(nothing has a lower objective; at most %.3g %% could be gained)\n",
-		c.LowerBound, 100*c.GlobalGap)
-	if model.OutputKernels() == nil && c.Objective > 0 {
-		fmt.Fprintf(w, "an L for each kernel\t%.8g\t(%.3g %% lower; --model sum fits it)\n", c.SumObjective,
-			100*max(0, 1-c.SumObjective/c.Objective))
-	}
-}
-
 // writeComponents lists the shares of kernels and residuals in the variance of each output, of a fit by likelihood.
 func writeComponents(w io.Writer, model *iokl.Model) {
 	c := model.Certificate().Components

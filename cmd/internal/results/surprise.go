@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -69,20 +67,4 @@ func (r *rowsReport) LeaveOneOut(ctx context.Context, model *iokl.Model) error {
 	})
 	r.Surprising = r.Surprising[:min(len(r.Surprising), mostSurprising)]
 	return nil
-}
-
-func (r *rowsReport) write(w io.Writer) {
-	if r.IntervalFolds > 0 {
-		fmt.Fprintf(w, "\nintervals\tby cv+, from models without each of %d folds\n", r.IntervalFolds)
-	}
-	if r.Freedom > 0 {
-		fmt.Fprintf(w, "\ndegrees of freedom\t%.4g effective\n", r.Freedom)
-	}
-	if len(r.Surprising) > 0 {
-		fmt.Fprintf(w, "\ntraining rows that the others do not predict\n")
-	}
-	for _, s := range r.Surprising {
-		fmt.Fprintf(w, "  row %d, %s\t%+.1f deviations\toff by %+.4g, leverage %.2f\n", s.Row, s.Output, s.Deviations,
-			s.Residual, s.Leverage)
-	}
 }
