@@ -91,15 +91,12 @@ func (r *CV) Page(name string) Subject {
 		{"norm", r.Best.Norm},
 		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
 	}
-	curve := page.Section{ID: "curve", Title: "Error against λ"}
 	best := slices.IndexFunc(r.Points, func(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) })
-	curve.Add(page.Charts(CVFigures(&iokl.CVResult{Result: choose.Result{
+	curve := section("curve", "Error against λ", page.Charts(CVFigures(&iokl.CVResult{Result: choose.Result{
 		Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points,
 	}})), page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
 		"setting chosen."))
 	points, title := r.listed()
-	table := page.Section{ID: "settings", Title: title}
-	table.Add(r.table(points).HTML())
 	settings := [][2]string{
 		{"metric", metricNames[r.Metric]},
 		{"folds", fmt.Sprint(r.Folds)},
@@ -110,7 +107,7 @@ func (r *CV) Page(name string) Subject {
 	if r.Model != "" {
 		settings = append(settings, [2]string{"model", r.Model})
 	}
-	s.sections = []page.Section{curve, table, rerun(r.Command, settings)}
+	s.add(curve, section("settings", title, r.table(points).HTML()), rerun(r.Command, settings))
 	return s
 }
 

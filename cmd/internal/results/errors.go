@@ -16,8 +16,7 @@ import (
 
 // errorSection has the errors of each output and its residuals.
 func errorSection(model *iokl.Model, o *Origin) page.Section {
-	s := page.Section{ID: "errors", Title: "Errors and residuals"}
-	s.Add(page.Text(chosenText(model.Chosen())))
+	s := section("errors", "Errors and residuals", page.Text(chosenText(model.Chosen())))
 	if len(o.Errors) == 0 {
 		return s
 	}
@@ -64,13 +63,11 @@ func confusionTable(s *page.Section, classes []string, count [][]int) {
 	}
 	t := page.Table{Head: append([]string{"class", "rows", "right"}, classes...), Sort: true, File: "confusion.csv"}
 	for k, row := range count {
-		n := 0
-		cells := []string{classes[k], "", ""}
+		n := total(row)
+		cells := []string{classes[k], strconv.Itoa(n), fmt.Sprintf("%.1f %%", 100*float64(row[k])/float64(max(n, 1)))}
 		for _, c := range row {
-			n += c
 			cells = append(cells, strconv.Itoa(c))
 		}
-		cells[1], cells[2] = strconv.Itoa(n), fmt.Sprintf("%.1f %%", 100*float64(row[k])/float64(max(n, 1)))
 		t.Rows = append(t.Rows, page.Texts(cells...))
 	}
 	s.Add(page.Classed("soft", "A row of the table is a class, a column what its rows were taken for."), t.HTML())
@@ -83,13 +80,18 @@ func accuracyText(classes []string, count [][]int) string {
 		100*right, classes[class], 100*most)
 }
 
+// total is the sum of counts.
+func total(counts []int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
 // shares are those of the rows whose class is right and of the most frequent class, and how many rows there are.
 func shares(count [][]int) (right, most float64, class, rows int) {
 	for k, row := range count {
-		n := 0
-		for _, c := range row {
-			n += c
-		}
+		n := total(row)
 		rows, right = rows+n, right+float64(row[k])
 		if float64(n) > most {
 			most, class = float64(n), k
@@ -126,10 +128,8 @@ func fitFigure(name string, e *outputError, file string) []picture.Figure {
 	c := picture.Chart{
 		Title: name + ": predicted against observed", X: "observed", Y: "predicted",
 		Curves: []picture.Curve{
-			{Name: "rows", Dots: true}, {Name: "predicted = observed", Line: true, XY: plotter.XYs{
-				{X: lo, Y: lo},
-				{X: hi, Y: hi},
-			}},
+			{Name: "rows", Dots: true},
+			diagonal("predicted = observed", lo, hi),
 		},
 	}
 	low := e.Quantiles[slices.Index(residualQuantiles, 0.05)]

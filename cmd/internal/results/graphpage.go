@@ -29,12 +29,10 @@ func (r *Graph) check() error {
 			return errors.New("its matrices do not fit its nodes")
 		}
 	}
-	known := map[string]bool{}
-	for _, name := range r.Nodes {
-		known[name] = true
-	}
+	at := r.places()
 	for _, e := range r.Edges {
-		if !known[e.From] || !known[e.To] || !(e.Strength > 0) {
+		_, from := at[e.From]
+		if _, to := at[e.To]; !from || !to || !(e.Strength > 0) {
 			return fmt.Errorf("its edge %s → %s is none of the graph", e.From, e.To)
 		}
 	}
@@ -50,6 +48,15 @@ func (r *Graph) check() error {
 	return nil
 }
 
+// places are the numbers of the nodes by their names.
+func (r *Graph) places() map[string]int {
+	at := make(map[string]int, len(r.Nodes))
+	for i, name := range r.Nodes {
+		at[name] = i
+	}
+	return at
+}
+
 // response is how edge k acts, nil where that was not asked.
 func (r *Graph) response(k int) *granger.Response {
 	if k < len(r.Responses) {
@@ -60,10 +67,10 @@ func (r *Graph) response(k int) *granger.Response {
 
 // steps is after how many steps edge k acts, "" where that is not known.
 func (r *Graph) steps(k int) string {
-	if q := r.response(k); q != nil {
+	switch q := r.response(k); {
+	case q != nil:
 		return fmt.Sprint(q.Delay)
-	}
-	if r.Lag == 1 {
+	case r.Lag == 1:
 		return "1"
 	}
 	return ""
@@ -128,13 +135,10 @@ func (r *Graph) Page(path string) Subject {
 	h := fnv.New32a()
 	h.Write([]byte(path))
 	id := fmt.Sprintf("edges-%x", h.Sum32())
-	for _, section := range []page.Section{
-		explorer(r, id), inWords(r), responses(r), nodeSection(r), simultaneous(r), doubted(r), ahead(r),
-	} {
-		if len(section.Blocks) > 0 {
-			s.sections = append(s.sections, section)
-		}
-	}
+	nodes := section("nodes", "Node by node", page.Classed("soft", "Errors are root mean squares on held-out time "+
+		"points, in standard deviations of each series."), nodeTable(r).HTML())
+	doubted := section("doubts", "What to be careful about", page.List(r.doubtTexts()))
+	s.add(explorer(r, id), inWords(r), responses(r), nodes, simultaneous(r), doubted, ahead(r))
 	settings := [][2]string{
 		{"lag", fmt.Sprint(r.Lag)},
 		{"kernels", strings.Join(r.Kernels, " ")},
@@ -147,7 +151,7 @@ func (r *Graph) Page(path string) Subject {
 		settings = append(settings, [2]string{"λ", fmt.Sprintf("%.4g to %.4g", slices.Min(r.Lambda),
 			slices.Max(r.Lambda))})
 	}
-	s.sections = append(s.sections, rerun(r.Command, settings))
+	s.add(rerun(r.Command, settings))
 	return s
 }
 
@@ -299,18 +303,14 @@ func filters(r *Graph, t *page.Table, reliable bool) []page.Tool {
 
 // explorer is the network beside the table of edges, and what filters both.
 func explorer(r *Graph, id string) page.Section {
-	s := page.Section{ID: "edges", Title: "Who drives whom"}
+	s := section("edges", "Who drives whom")
 	if len(r.Edges) == 0 {
 		return s
 	}
-	index := map[string]int{}
-	for i, name := range r.Nodes {
-		index[name] = i
-	}
-	t := edgeTable(r, id)
+	at, t := r.places(), edgeTable(r, id)
 	w := picture.Wheel{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
 	for k, e := range r.Edges {
-		w.Edges = append(w.Edges, picture.Edge{From: index[e.From], To: index[e.To], Strength: e.Strength})
+		w.Edges = append(w.Edges, picture.Edge{From: at[e.From], To: at[e.To], Strength: e.Strength})
 		w.Lines, w.Notes, w.Dash = append(w.Lines, t.Rows[k].Data), append(w.Notes, t.Rows[k].Title),
 			append(w.Dash, r.how(k) == "lowers")
 	}
@@ -340,7 +340,7 @@ func ceiling(v float64) float64 {
 
 // inWords has a sentence for each of the strongest edges.
 func inWords(r *Graph) page.Section {
-	s := page.Section{ID: "words", Title: "The strongest influences in words"}
+	s := section("words", "The strongest influences in words")
 	const most = 20
 	var texts []string
 	for k := range r.Edges[:min(most, len(r.Edges))] {
@@ -355,7 +355,7 @@ func inWords(r *Graph) page.Section {
 
 // responses show how the strongest edges act, and at which lags.
 func responses(r *Graph) page.Section {
-	s := page.Section{ID: "responses", Title: "How causes act"}
+	s := section("responses", "How causes act")
 	const most = 12
 	var figures []picture.Figure
 	for k := range r.Responses[:min(most, len(r.Responses))] {
@@ -405,10 +405,7 @@ func nodeTable(r *Graph) *page.Table {
 		"node", "drives", "strength in all", "driven by",
 		"strength in all", "held-out error", "with its own past alone",
 	}}
-	at, drives, driven := map[string]int{}, map[string]int{}, map[string]int{}
-	for i, name := range r.Nodes {
-		at[name] = i
-	}
+	at, drives, driven := r.places(), map[string]int{}, map[string]int{}
 	for _, e := range r.Edges {
 		drives[e.From]++
 		driven[e.To]++
@@ -426,13 +423,6 @@ func nodeTable(r *Graph) *page.Table {
 	return t
 }
 
-func nodeSection(r *Graph) page.Section {
-	s := page.Section{ID: "nodes", Title: "Node by node"}
-	s.Add(page.Classed("soft", "Errors are root mean squares on held-out time points, in standard deviations of each "+
-		"series."), nodeTable(r).HTML())
-	return s
-}
-
 // simultaneousTable lists what moves together within a step.
 func simultaneousTable(r *Graph) *page.Table {
 	t := &page.Table{Sort: true, File: "simultaneous.csv", Head: []string{
@@ -447,19 +437,12 @@ func simultaneousTable(r *Graph) *page.Table {
 }
 
 func simultaneous(r *Graph) page.Section {
-	s := page.Section{ID: "simultaneous", Title: "Moving together within one step"}
+	s := section("simultaneous", "Moving together within one step")
 	if len(r.Simultaneous) > 0 {
 		s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not "+
 			"observed drives both. The data do not tell which: no arrow is drawn for it."),
 			simultaneousTable(r).HTML())
 	}
-	return s
-}
-
-// doubted names what the series violate.
-func doubted(r *Graph) page.Section {
-	s := page.Section{ID: "doubts", Title: "What to be careful about"}
-	s.Add(page.List(r.doubtTexts()))
 	return s
 }
 
@@ -479,7 +462,7 @@ func forecastTable(r *Graph) *page.Table {
 
 // ahead has the forecasts: a chart of each of the first series with its interval, and a table of all.
 func ahead(r *Graph) page.Section {
-	s := page.Section{ID: "forecasts", Title: "Forecasts"}
+	s := section("forecasts", "Forecasts")
 	if len(r.Forecast) == 0 {
 		return s
 	}

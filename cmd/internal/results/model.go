@@ -49,14 +49,8 @@ func ModelSubject(name string, model *iokl.Model) (Subject, error) {
 			fmt.Sprintf("%.3g", o.Relative()),
 		})
 	}
-	for _, part := range []func(*iokl.Model, *Origin) page.Section{
-		inputSection, errorSection, outputSection,
-		couplingSection, kernelSection,
-	} {
-		if section := part(model, &o); len(section.Blocks) > 0 {
-			s.sections = append(s.sections, section)
-		}
-	}
+	s.add(inputSection(model, &o), errorSection(model, &o), outputSection(model), couplingSection(model),
+		kernelSection(model))
 	settings := [][2]string{
 		{"λ, τ", fmt.Sprintf("%.6g, %.6g", c.Lambda, c.Tau)},
 		{"norm", c.Norm},
@@ -71,12 +65,8 @@ func ModelSubject(name string, model *iokl.Model) (Subject, error) {
 	if line := axisText(model); line != "" {
 		settings = append(settings, [2]string{"axis", line})
 	}
-	s.sections = append(s.sections, certificateSection(model), rerun(o.Command, settings))
-	if w := model.Warnings(); len(w) > 0 {
-		section := page.Section{ID: "warnings", Title: "Warnings"}
-		section.Add(page.List(w))
-		s.sections = append(s.sections, section)
-	}
+	s.add(certificateSection(model), rerun(o.Command, settings),
+		section("warnings", "Warnings", page.List(model.Warnings())))
 	return s, nil
 }
 
@@ -180,7 +170,7 @@ func certificateSentence(model *iokl.Model) string {
 
 // inputSection says what the predictions owe to each input.
 func inputSection(model *iokl.Model, o *Origin) page.Section {
-	s := page.Section{ID: "inputs", Title: "Which inputs matter, and how"}
+	s := section("inputs", "Which inputs matter, and how")
 	if len(o.Effects) > 0 {
 		addEffects(&s, model, o)
 	}
@@ -290,8 +280,8 @@ func curveFigure(e *effect, o *Origin, outputs []string, shown []int) []picture.
 }
 
 // outputSection says which outputs go together.
-func outputSection(model *iokl.Model, _ *Origin) page.Section {
-	s := page.Section{ID: "outputs", Title: "Which outputs go together"}
+func outputSection(model *iokl.Model) page.Section {
+	s := section("outputs", "Which outputs go together")
 	if len(model.Classes()) == 2 { // one class goes against the other
 		return s
 	}
@@ -394,8 +384,8 @@ func strongestPairs(R mat.Symmetric, most int) []pair {
 }
 
 // kernelSection lists the kernels of weight.
-func kernelSection(model *iokl.Model, _ *Origin) page.Section {
-	s := page.Section{ID: "kernels", Title: "Which kernels have weight"}
+func kernelSection(model *iokl.Model) page.Section {
+	s := section("kernels", "Which kernels have weight")
 	t := kernelTable(model)
 	if t.Rows == nil {
 		s.Add(page.Text("No kernel has weight: the model predicts the means of the targets."))
@@ -423,9 +413,7 @@ func kernelTable(model *iokl.Model) *page.Table {
 // certificateSection has the numbers of the certificate.
 func certificateSection(model *iokl.Model) page.Section {
 	c := model.Certificate()
-	s := page.Section{ID: "certificate", Title: "How sure the fit is"}
-	s.Add(page.Text(certificateSentence(model)))
-	s.Add(page.Facts([][2]string{
+	return section("certificate", "How sure the fit is", page.Text(certificateSentence(model)), page.Facts([][2]string{
 		{"objective", fmt.Sprintf("%.8g", c.Objective)},
 		{"gap of η", fmt.Sprintf("%.3g", c.GapEta)},
 		{"gap of L", fmt.Sprintf("%.3g", c.GapL)},
@@ -433,5 +421,4 @@ func certificateSection(model *iokl.Model) page.Section {
 		{"work", fmt.Sprintf("%s, %s", Counted(c.OuterIterations, "outer iteration"),
 			Counted(c.SylvesterSolves, "linear system"))},
 	}))
-	return s
 }

@@ -104,12 +104,10 @@ func newPage(all []Subject) *page.Page {
 		return p
 	}
 	p := &page.Page{Title: fmt.Sprintf("%d results compared", len(all))}
-	compared := page.Section{ID: "compared", Title: "Side by side"}
-	compared.Add(comparison(all).HTML())
-	p.Sections = append(p.Sections, compared)
+	p.Sections = append(p.Sections, section("compared", "Side by side", comparison(all).HTML()))
 	for k, s := range all {
 		id := fmt.Sprintf("result-%d", k+1)
-		head := page.Section{ID: id, Title: s.kind + ": " + s.name}
+		head := section(id, s.kind+": "+s.name)
 		for _, text := range s.verdict {
 			head.Add(page.Text(text))
 		}
@@ -160,16 +158,29 @@ func comparison(all []Subject) *page.Table {
 	return t
 }
 
+// section is a heading and the blocks below it, empty ones left out.
+func section(id, title string, blocks ...template.HTML) page.Section {
+	s := page.Section{ID: id, Title: title}
+	s.Add(blocks...)
+	return s
+}
+
+// add appends the sections that have something to say.
+func (s *Subject) add(sections ...page.Section) {
+	for _, part := range sections {
+		if len(part.Blocks) > 0 {
+			s.sections = append(s.sections, part)
+		}
+	}
+}
+
 // rerun is the section that says how to get the result again.
 func rerun(command string, settings [][2]string) page.Section {
-	s := page.Section{ID: "again", Title: "Settings, and how to run it again"}
+	again := page.Text("The file does not say which command made it.")
 	if command != "" {
-		s.Add(page.Commands("Run again:", command))
-	} else {
-		s.Add(page.Text("The file does not say which command made it."))
+		again = page.Commands("Run again:", command)
 	}
-	s.Add(page.Facts(settings))
-	return s
+	return section("again", "Settings, and how to run it again", again, page.Facts(settings))
 }
 
 // Enumerated is a, b and c, the first of them where there are more.

@@ -110,7 +110,7 @@ func TestOpposedOutputs(t *testing.T) {
 	if r := m.OutputCorrelation().At(0, 1); !(r < -0.99) {
 		t.Fatalf("correlation %g", r)
 	}
-	text := string(outputSection(m, nil).Blocks[0])
+	text := string(outputSection(m).Blocks[0])
 	want := "y1 and y2 go against each other: their correlation in L is -1.00."
 	if !strings.Contains(text, ">"+want+"<") {
 		t.Errorf("said %q, want %q", text, want)

@@ -125,9 +125,8 @@ func couplingHeats(model *iokl.Model) []*picture.Heat {
 }
 
 // couplingSection says which kernel couples which outputs.
-func couplingSection(model *iokl.Model, _ *Origin) page.Section {
-	s := page.Section{ID: "couplings", Title: "Which kernel couples which outputs"}
-	s.Add(page.List(couplingWords(model)))
+func couplingSection(model *iokl.Model) page.Section {
+	s := section("couplings", "Which kernel couples which outputs", page.List(couplingWords(model)))
 	if n := len(model.LearnedOutputs()); len(s.Blocks) > 0 && n > 1 && n <= maxMapped {
 		var figures []picture.Figure
 		for _, h := range couplingHeats(model) {

@@ -36,6 +36,7 @@ func intervalFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, Y mat
 		chart.Title += " (training rows: new rows have fewer)"
 	}
 	names := TargetNames(model.OutputNames(), max(1, len(model.Quantiles())))
+	shown := names[:min(mostIntervals, len(names))]
 	var asked *iokl.Intervals
 	for _, level := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95} {
 		r, err := model.PredictInterval(ctx, X, iokl.IntervalOptions{Level: level})
@@ -49,24 +50,17 @@ func intervalFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, Y mat
 			asked = r
 		}
 		share, _, _ := Cover(r.Low.At, r.High.At, Y)
-		for j, name := range names {
-			if j < mostIntervals {
-				chart.Point(name, level, share[j])
-			}
+		for j, name := range shown {
+			chart.Point(name, level, share[j])
 		}
 	}
 	if asked == nil {
 		return nil, nil
 	}
-	chart.Curves = append(chart.Curves, picture.Curve{Name: "as asked", Line: true, XY: plotter.XYs{
-		{X: 0.5, Y: 0.5},
-		{X: 0.95, Y: 0.95},
-	}})
+	chart.Curves = append(chart.Curves, diagonal("as asked", 0.5, 0.95))
 	figures := chart.Figures("coverage")
-	for j, name := range names {
-		if j < mostIntervals {
-			figures = append(figures, rowsInIntervals(asked, Y, j, name)...)
-		}
+	for j, name := range shown {
+		figures = append(figures, rowsInIntervals(asked, Y, j, name)...)
 	}
 	return figures, nil
 }
@@ -184,11 +178,13 @@ func reliabilityFigure(bins, before []probabilityBin, name string) []picture.Fig
 	for _, b := range before {
 		chart.Point("without calibration", b.Probability, b.Right)
 	}
-	chart.Curves = append(chart.Curves, picture.Curve{Name: "calibrated", Line: true, XY: plotter.XYs{
-		{X: 0, Y: 0},
-		{X: 1, Y: 1},
-	}})
+	chart.Curves = append(chart.Curves, diagonal("calibrated", 0, 1))
 	return chart.Figures(name)
+}
+
+// diagonal is the line where both axes have the same value, from lo to hi.
+func diagonal(name string, lo, hi float64) picture.Curve {
+	return picture.Curve{Name: name, Line: true, XY: plotter.XYs{{X: lo, Y: lo}, {X: hi, Y: hi}}}
 }
 
 // TargetNames are the names of targets that have so many outputs each, for quantiles.
