@@ -24,9 +24,6 @@ import (
 	"github.com/iokl/iokl/internal/table"
 )
 
-// destinations are the files and the folder that cross-validation writes its result to; "" where it is not asked to.
-type destinations struct{ out, plot, page string }
-
 // foldFlags say what cross-validation tries and how.
 type foldFlags struct {
 	opt           iokl.CVOptions
@@ -133,88 +130,59 @@ func readFoldGroups(name string, rows int) ([]int, error) {
 }
 
 func newCVCmd() *cobra.Command {
-	var (
-		m  machine
-		d  dataFlags
-		l  learnFlags
-		c  foldFlags
-		s  streamFlags
-		to destinations
-	)
+	l := new(learning)
+	var c foldFlags
 	cmd := &cobra.Command{
 		Use:  "cv",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt, err := l.options(&m, &d)
+			opt := &l.opt
+			err := l.begin(func() error {
+				if cmd.Flags().Changed("lambda") {
+					c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(opt.Lambda))
+				}
+				if !l.s.on && l.s.checkpoint != "" {
+					return errors.New("--checkpoint is for --stream")
+				}
+				return nil
+			})
 			if err != nil {
-				return err
-			}
-			if err := errors.Join(s.check(cmd, &d), checkFile(cmd, "out"), checkPlot(to.plot),
-				checkFile(cmd, "report")); err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("lambda") {
-				c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.opt.Lambda))
-			}
-			if !s.on && s.checkpoint != "" {
-				return errors.New("--checkpoint is for --stream")
-			}
-			if err := s.route(cmd, &m, &d, &opt); err != nil {
-				return err
-			}
-			if err := l.cost.begin(&d, &s, &opt); err != nil {
 				return err
 			}
 			if c.opt.Metric == "mse" && !cmd.Flags().Changed("metric") && opt.Loss != "" && opt.Loss != "squared" {
 				c.opt.Metric = "loss"
 			}
-			if s.on {
-				return c.stream(cmd, &m, &d, &s, opt, to)
+			if l.s.on {
+				rows, err := l.streamed()
+				if err != nil {
+					return err
+				}
+				if opt.CV, err = c.options(cmd, int(rows.Count)); err != nil {
+					return err
+				}
+				return onRanks(&l.m, func(world *mpi.World) error { return l.cvStream(rows, world) })
 			}
-			d.orLabels = c.opt.Metric == "accuracy"
-			data, err := d.load(cmd)
+			l.d.orLabels = c.opt.Metric == "accuracy"
+			d, err := l.load()
 			if err != nil {
 				return err
 			}
-			data.names(&opt)
-			if err := l.cost.read(cmd, &d, &opt); err != nil {
+			if l.d.orLabels && d.labels == nil && d.Y.Data.Cols == 1 {
+				d.labels = labelsOf(d.Y)
+			}
+			if opt.CV, err = c.options(cmd, d.rows()); err != nil {
 				return err
 			}
-			if c.opt.Metric == "accuracy" && data.labels == nil && data.Y.Data.Cols == 1 {
-				data.labels = labelsOf(data.Y)
-			}
-			if opt.CV, err = c.options(cmd, data.rows()); err != nil {
+			if err := l.l.deal(&opt.CV, d); err != nil {
 				return err
 			}
-			if err := l.deal(&opt.CV, data); err != nil {
-				return err
-			}
-			return runCV(cmd, &m, data, opt, to)
+			return l.crossValidate(d)
 		},
 	}
-	d.flags(cmd.Flags())
-	l.flags(cmd.Flags())
+	l.flags(cmd)
 	c.flags(cmd.Flags())
-	s.flags(cmd.Flags())
-	m.flags(cmd.Flags())
-	cmd.Flags().StringVar(&to.out, "out", "", "")
-	cmd.Flags().StringVar(&to.plot, "plot", "", "")
-	reportFlag(cmd.Flags(), &to.page)
+	cmd.Flags().StringVar(&l.plot, "plot", "", "")
 	return cmd
-}
-
-// stream cross-validates on data that are read in blocks of rows.
-func (c *foldFlags) stream(
-	cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, to destinations,
-) error {
-	rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt, s.weights) })
-	if err != nil {
-		return err
-	}
-	if opt.CV, err = c.options(cmd, int(rows.Count)); err != nil {
-		return err
-	}
-	return onRanks(m, func(m *machine, world *mpi.World) error { return cvStream(cmd, m, rows, opt, s, to, world) })
 }
 
 func (d *data) rows() int {
@@ -236,9 +204,10 @@ func labelsOf(t *table.Table) []string {
 	return labels
 }
 
-func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destinations) error {
+func (l *learning) crossValidate(d *data) error {
 	defer memory.Reserve(d.bytes())()
-	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
+	cmd, opt := l.cmd, l.opt
+	p := newProgress(cmd.ErrOrStderr(), &l.m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
 	r, err := d.source().CrossValidate(cmd.Context(), opt)
@@ -251,57 +220,52 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destina
 		return work(err)
 	}
 	seconds := time.Since(start).Seconds()
-	refit := func() (bool, error) {
-		model, err := fitBest(cmd, m, r, p)
-		return keepModel(cmd, model, err, to.out, p, d)
-	}
-	err = reportCV(cmd, m, r, seconds, to, refit)
-	if err == nil && interrupted && to.out == "" {
+	err = l.report(r, seconds, func() (bool, error) {
+		model, err := l.fitBest(r, p)
+		return l.keep(model, err, p, d)
+	})
+	if err == nil && interrupted && l.out == "" {
 		err = status.Failure(fmt.Errorf("interrupted: these are the errors on %d folds", r.Folds))
 	}
 	return err
 }
 
-// reportCV draws and prints what cross-validation found, after fitting the best
-// setting to all data where a file was asked for.
-func reportCV(
-	cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, to destinations,
-	refit func() (saved bool, err error),
-) error {
+// report draws and prints what cross-validation found, after fitting the best setting to all data where a file was
+// asked for.
+func (l *learning) report(r *iokl.CVResult, seconds float64, refit func() (saved bool, err error)) error {
 	report := results.CV{
 		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means,
 		Seconds: seconds,
-		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Command: commandLine(cmd),
+		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: l.m.seed, Command: commandLine(l.cmd),
 	}
-	if to.plot != "" {
+	if l.plot != "" {
 		var err error
-		if report.Pictures, err = picture.SaveAll(to.plot, results.CVFigures(r)); err != nil {
+		if report.Pictures, err = picture.SaveAll(l.plot, results.CVFigures(r)); err != nil {
 			return status.Failure(err)
 		}
 	}
 	var fitErr error
-	if to.out != "" {
+	if l.out != "" {
 		var saved bool
 		if saved, fitErr = refit(); saved {
-			report.Model = to.out
+			report.Model = l.out
 		}
 	}
-	if to.page != "" {
-		if err := results.WritePage(to.page, report.Page(filepath.Base(to.page))); err != nil {
+	if l.page != "" {
+		if err := results.WritePage(l.page, report.Page(filepath.Base(l.page))); err != nil {
 			return err
 		}
 	}
-	if m.json {
-		return errors.Join(fitErr, writeJSON(cmd.OutOrStdout(), report))
+	if l.m.json {
+		return errors.Join(fitErr, writeJSON(l.cmd.OutOrStdout(), report))
 	}
-	return errors.Join(fitErr, report.Write(cmd.OutOrStdout()))
+	return errors.Join(fitErr, report.Write(l.cmd.OutOrStdout()))
 }
 
-// keepModel saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
-func keepModel(
-	cmd *cobra.Command, model *iokl.Model, err error, out string, p *progress, d *data,
-) (saved bool, _ error) {
+// keep saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
+func (l *learning) keep(model *iokl.Model, err error, p *progress, d *data) (saved bool, _ error) {
 	p.end()
+	cmd := l.cmd
 	if model == nil {
 		return false, noModel(cmd.Context(), err, "")
 	}
@@ -313,8 +277,8 @@ func keepModel(
 	if err := noteOrigin(cmd, model, d, held); err != nil {
 		return false, work(err)
 	}
-	if err := keep(cmd, model, out, ""); err != nil {
+	if err := keep(cmd, model, l.out, ""); err != nil {
 		return false, err
 	}
-	return true, outcome(cmd, model, err, out)
+	return true, outcome(cmd, model, err, l.out)
 }

@@ -57,20 +57,72 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&l.float32, "float32", false, "")
 }
 
-// options completes those of the library by what the other flags say.
-func (l *learnFlags) options(m *machine, d *dataFlags) (iokl.Options, error) {
-	opt := l.opt
-	if _, err := m.apply(); err != nil {
-		return opt, err
+// learning is what the commands fit and cv are given, and the options of the library that follow.
+type learning struct {
+	cmd             *cobra.Command
+	m               machine
+	d               dataFlags
+	l               learnFlags
+	s               streamFlags
+	out, plot, page string // files and a folder to write to; "" where that is not asked for
+	opt             iokl.Options
+}
+
+func (c *learning) flags(cmd *cobra.Command) {
+	c.cmd = cmd
+	f := cmd.Flags()
+	c.d.flags(f)
+	c.l.flags(f)
+	c.s.flags(f)
+	c.m.flags(f)
+	f.StringVar(&c.out, "out", "", "")
+	reportFlag(f, &c.page)
+}
+
+// begin completes the options by what the flags say, and refuses flags that do not go together; own does both for
+// those of one command.
+func (c *learning) begin(own func() error) error {
+	d, opt := &c.d, &c.opt
+	*opt = c.l.opt
+	if _, err := c.m.apply(); err != nil {
+		return err
 	}
-	opt.Missing, opt.MissingTargets, opt.Seed, opt.Global = d.missing, d.missingTargets, m.seed, l.certify != ""
-	if l.float32 {
+	opt.Missing, opt.MissingTargets, opt.Seed, opt.Global = d.missing, d.missingTargets, c.m.seed, c.l.certify != ""
+	if c.l.float32 {
 		opt.Precision = blas.Float32
 	}
 	if len(d.grams) > 0 && len(opt.Kernels) > 0 {
-		return opt, errors.New("--kernel makes kernels of --x: with --gram leave it out")
+		return errors.New("--kernel makes kernels of --x: with --gram leave it out")
 	}
-	return opt, nil
+	if err := errors.Join(c.s.check(c.cmd, d), checkFile(c.cmd, "out"), checkPlot(c.plot),
+		checkFile(c.cmd, "report")); err != nil {
+		return err
+	}
+	if err := own(); err != nil {
+		return err
+	}
+	if err := c.s.route(c.cmd, &c.m, d, opt); err != nil {
+		return err
+	}
+	return c.l.cost.begin(d, &c.s, opt)
+}
+
+// load reads data into memory, and completes the options by what they say.
+func (c *learning) load() (*data, error) {
+	d, err := c.d.load(c.cmd)
+	if err != nil {
+		return nil, err
+	}
+	c.opt.InputNames, c.opt.OutputNames, c.opt.Groups = d.inputs, d.output, d.groups
+	if d.X != nil {
+		c.opt.InputSchema = d.X.Schema
+	}
+	return d, c.l.cost.read(c.cmd, &c.d, &c.opt)
+}
+
+// streamed finds data that are read in blocks of rows.
+func (c *learning) streamed() (iokl.Rows, error) {
+	return reading(c.cmd, func() (iokl.Rows, error) { return c.d.streamed(&c.opt, c.s.weights) })
 }
 
 // deal says how rows are split into folds.
@@ -118,14 +170,6 @@ func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
 	return nil
 }
 
-// names adds what the files say about their columns.
-func (d *data) names(opt *iokl.Options) {
-	opt.InputNames, opt.OutputNames, opt.Groups = d.inputs, d.output, d.groups
-	if d.X != nil {
-		opt.InputSchema = d.X.Schema
-	}
-}
-
 // source is the data as fits and comparisons take them.
 func (d *data) source() *host.Source {
 	s := &host.Source{Grams: d.grams, Labels: d.labels}
@@ -139,72 +183,48 @@ func (d *data) source() *host.Source {
 }
 
 func newFitCmd() *cobra.Command {
-	var (
-		m         machine
-		d         dataFlags
-		l         learnFlags
-		s         streamFlags
-		out, page string
-
-		intervalFolds int
-	)
+	c := new(learning)
+	var intervalFolds int
 	cmd := &cobra.Command{
 		Use:  "fit",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt, err := l.options(&m, &d)
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(s.check(cmd, &d), checkFile(cmd, "out"), checkFile(cmd, "report")); err != nil {
-				return err
-			}
-			opt.Checkpoint = s.checkpoint
-			if cmd.Flags().Changed("interval-folds") {
-				if opt.IntervalFolds = intervalFolds; intervalFolds == 0 {
-					opt.IntervalFolds = -1
+			err := c.begin(func() error {
+				c.opt.Checkpoint = c.s.checkpoint
+				if !cmd.Flags().Changed("interval-folds") {
+					return nil
+				}
+				if c.opt.IntervalFolds = intervalFolds; intervalFolds == 0 {
+					c.opt.IntervalFolds = -1
 				}
 				if intervalFolds < 0 || intervalFolds == 1 {
 					return fmt.Errorf("--interval-folds %d: at least 2 are needed, or 0 for none", intervalFolds)
 				}
-			}
-			if err := s.route(cmd, &m, &d, &opt); err != nil {
-				return err
-			}
-			if err := l.cost.begin(&d, &s, &opt); err != nil {
-				return err
-			}
-			if s.on {
-				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt, s.weights) })
-				if err != nil {
-					return err
-				}
-				return onRanks(&m, func(m *machine, world *mpi.World) error {
-					return fitStream(cmd, m, rows, opt, &s, out, page, world)
-				})
-			}
-			data, err := d.load(cmd)
+				return nil
+			})
 			if err != nil {
 				return err
 			}
-			data.names(&opt)
-			if err := l.cost.read(cmd, &d, &opt); err != nil {
+			if c.s.on {
+				rows, err := c.streamed()
+				if err != nil {
+					return err
+				}
+				return onRanks(&c.m, func(world *mpi.World) error { return c.fitStream(rows, world) })
+			}
+			d, err := c.load()
+			if err != nil {
 				return err
 			}
-			if err := l.deal(&opt.CV, data); err != nil {
+			if err := c.l.deal(&c.opt.CV, d); err != nil {
 				return err
 			}
-			return runFit(cmd, &m, data, opt, out, page)
+			return c.fit(d)
 		},
 	}
-	d.flags(cmd.Flags())
-	l.flags(cmd.Flags())
-	s.flags(cmd.Flags())
-	m.flags(cmd.Flags())
-	cmd.Flags().StringVar(&out, "out", "", "")
+	c.flags(cmd)
 	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0, "")
 	compactFlag(cmd.Flags())
-	reportFlag(cmd.Flags(), &page)
 	return cmd
 }
 
@@ -240,21 +260,22 @@ func keep(cmd *cobra.Command, model *iokl.Model, out, page string) error {
 	return results.WritePage(page, s)
 }
 
-// runFit fits, saves, reports.
-func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page string) error {
+// fit fits, saves, reports.
+func (c *learning) fit(d *data) error {
 	defer memory.Reserve(d.bytes())()
+	cmd, opt := c.cmd, c.opt
 	warn(cmd.ErrOrStderr(), d.giveaways())
-	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
+	p := newProgress(cmd.ErrOrStderr(), &c.m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
 	fit := func() (*iokl.Model, error) { return d.source().Fit(cmd.Context(), opt) }
 	if opt.Open() {
-		r, err := d.choose(cmd, opt, out)
+		r, err := c.choose(d, opt)
 		if err != nil {
 			p.end()
 			return err
 		}
-		fit = func() (*iokl.Model, error) { return fitBest(cmd, m, r, p) }
+		fit = func() (*iokl.Model, error) { return c.fitBest(r, p) }
 	}
 	model, fitErr := fit()
 	p.end()
@@ -267,15 +288,15 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 		opt.Global = false
 		return d.source().Fit(cmd.Context(), opt)
 	}
-	return finish(cmd, m, model, d, again, seconds, fitErr, out, page)
+	return c.finish(model, d, again, seconds, fitErr)
 }
 
 // finish saves and reports the model that a fit to d, nil for streamed rows, ended with after so many seconds. again,
 // which may be nil, fits with models without folds.
-func finish(
-	cmd *cobra.Command, m *machine, model *iokl.Model, d *data, again func(folds int) (*iokl.Model, error),
-	seconds float64, fitErr error, out, page string,
+func (c *learning) finish(
+	model *iokl.Model, d *data, again func(folds int) (*iokl.Model, error), seconds float64, fitErr error,
 ) error {
+	cmd := c.cmd
 	warn(cmd.ErrOrStderr(), model.Warnings())
 	held, err := results.HeldOut(cmd.Context(), model, again)
 	if err != nil {
@@ -284,16 +305,16 @@ func finish(
 	if cmd.Context().Err() != nil {
 		d = nil // who interrupts a fit does not wait for the effects of the inputs
 	}
-	if out != "" || page != "" {
+	if c.out != "" || c.page != "" {
 		if err := noteOrigin(cmd, model, d, held); err != nil {
 			return work(err)
 		}
 	}
-	if err := keep(cmd, model, out, page); err != nil {
+	if err := keep(cmd, model, c.out, c.page); err != nil {
 		return err
 	}
-	report := results.NewFit(model, seconds, out)
-	if m.json {
+	report := results.NewFit(model, seconds, c.out)
+	if c.m.json {
 		err = writeJSON(cmd.OutOrStdout(), report)
 	} else {
 		err = report.Write(cmd.OutOrStdout(), model)
@@ -301,23 +322,26 @@ func finish(
 	if err != nil {
 		return err
 	}
-	sayHeldOut(cmd, m, model, held, seconds)
-	return outcome(cmd, model, fitErr, out)
+	// The last line is about the error on rows that the model has not learned from.
+	if !c.m.quiet && cmd.Context().Err() == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "iokl:", results.HeldOutLine(model, held, seconds))
+	}
+	return outcome(cmd, model, fitErr, c.out)
 }
 
 // choose compares the settings that opt leaves open, as iokl.Fit would. When
 // that is interrupted, the best setting so far is to be fitted all the same.
-func (d *data) choose(cmd *cobra.Command, opt iokl.Options, out string) (*iokl.CVResult, error) {
+func (c *learning) choose(d *data, opt iokl.Options) (*iokl.CVResult, error) {
 	opt.CV = opt.CV.ForFit(d.rows())
-	r, err := d.source().CrossValidate(cmd.Context(), opt)
+	r, err := d.source().CrossValidate(c.cmd.Context(), opt)
 	switch {
 	case err == nil:
 		return r, nil
-	case cmd.Context().Err() == nil:
+	case c.cmd.Context().Err() == nil:
 		return nil, work(err)
 	case r == nil:
 		return nil, status.Failure(errors.New("interrupted before any setting was tried: nothing was saved"))
-	case out == "":
+	case c.out == "":
 		return nil, status.Failure(errors.New("interrupted while settings were compared: no --out was given"))
 	}
 	return r, nil
@@ -325,14 +349,14 @@ func (d *data) choose(cmd *cobra.Command, opt iokl.Options, out string) (*iokl.C
 
 // fitBest fits the best setting of a comparison, after an interruption of that briefly. A second Ctrl-C then
 // ends the program at once.
-func fitBest(cmd *cobra.Command, m *machine, r *iokl.CVResult, p *progress) (*iokl.Model, error) {
-	ctx := cmd.Context()
+func (c *learning) fitBest(r *iokl.CVResult, p *progress) (*iokl.Model, error) {
+	ctx := c.cmd.Context()
 	if ctx.Err() == nil {
 		return r.Fit(ctx)
 	}
 	p.end()
-	if !m.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(),
+	if !c.m.quiet {
+		fmt.Fprintf(c.cmd.ErrOrStderr(),
 			"iokl: interrupted: fitting the best setting of %d folds (Ctrl-C again gives up)\n", r.Folds)
 	}
 	return r.FitBriefly(context.WithoutCancel(ctx))
@@ -371,12 +395,5 @@ func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error
 func warn(w io.Writer, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(w, "iokl: warning:", line)
-	}
-}
-
-// sayHeldOut ends a fit with a line about its error on rows that it has not learned from.
-func sayHeldOut(cmd *cobra.Command, m *machine, model *iokl.Model, h *iokl.HeldOut, seconds float64) {
-	if !m.quiet && cmd.Context().Err() == nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "iokl:", results.HeldOutLine(model, h, seconds))
 	}
 }

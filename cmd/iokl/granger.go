@@ -112,8 +112,8 @@ func (g *grangerFlags) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return onRanks(&g.machine, func(m *machine, world *mpi.World) error {
-		g.machine, g.world = *m, world
+	return onRanks(&g.machine, func(world *mpi.World) error {
+		g.world = world
 		if world.Size() > 1 {
 			g.opt.Ranks = world
 		}

@@ -224,9 +224,8 @@ func TestReportNamesSavedModels(t *testing.T) {
 		cmd := new(cobra.Command)
 		cmd.SetOut(&out)
 		stopped := errors.New("stopped")
-		err := reportCV(cmd, &machine{json: true}, r, 1, destinations{out: "m.iokl"}, func() (bool, error) {
-			return saved, stopped
-		})
+		l := learning{cmd: cmd, m: machine{json: true}, out: "m.iokl"}
+		err := l.report(r, 1, func() (bool, error) { return saved, stopped })
 		var got results.CV
 		if e := json.Unmarshal(out.Bytes(), &got); e != nil || !errors.Is(err, stopped) ||
 			(got.Model == "m.iokl") != saved {

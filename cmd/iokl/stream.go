@@ -126,17 +126,15 @@ func (d *dataFlags) tableBytes() (bytes float64) {
 
 // onRanks runs f in every process of a parallel job. The first of them prints and
 // writes; one that fails ends all, with its message.
-func onRanks(m *machine, f func(m *machine, world *mpi.World) error) error {
+func onRanks(m *machine, f func(world *mpi.World) error) error {
 	world, err := mpi.Start()
 	if err != nil {
 		return status.Failure(err)
 	}
 	if world.Rank() > 0 {
-		quiet := *m
-		quiet.quiet, quiet.verbose = true, false
-		m = &quiet
+		m.quiet, m.verbose = true, false
 	}
-	if err := f(m, world); err != nil {
+	if err := f(world); err != nil {
 		if world.Size() > 1 {
 			world.Abort("iokl: "+err.Error(), status.Of(err))
 		}
@@ -145,8 +143,9 @@ func onRanks(m *machine, f func(m *machine, world *mpi.World) error) error {
 	return status.Failure(world.Close())
 }
 
-// options of the library for one of the ranks.
-func (s *streamFlags) options(opt iokl.Options, data iokl.Rows, p *progress, world *mpi.World) iokl.StreamOptions {
+// streamOptions are those of the library for one of the ranks.
+func (c *learning) streamOptions(data iokl.Rows, p *progress, world *mpi.World) iokl.StreamOptions {
+	s, opt := &c.s, c.opt
 	opt.Trace, opt.Notify, opt.Watch, opt.Checkpoint = p.step, p.line, p.choosing, s.checkpoint
 	so := iokl.StreamOptions{
 		Options: opt, SurveyRows: s.surveyRows, CheckpointRows: s.checkpointRows,
@@ -159,46 +158,40 @@ func (s *streamFlags) options(opt iokl.Options, data iokl.Rows, p *progress, wor
 }
 
 // fitStream fits to streamed data, whose rows the ranks share.
-func fitStream(
-	cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out, page string,
-	world *mpi.World,
-) error {
-	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
+func (c *learning) fitStream(data iokl.Rows, world *mpi.World) error {
+	ctx, p := c.cmd.Context(), newProgress(c.cmd.ErrOrStderr(), &c.m, c.opt.Tol)
 	start := time.Now()
-	model, fitErr := iokl.FitStream(cmd.Context(), data, s.options(opt, data, p, world))
+	model, fitErr := iokl.FitStream(ctx, data, c.streamOptions(data, p, world))
 	p.end()
 	if model == nil {
-		return noModel(cmd.Context(), fitErr, s.checkpoint)
+		return noModel(ctx, fitErr, c.s.checkpoint)
 	}
 	if world.Rank() > 0 {
 		return nil
 	}
-	return finish(cmd, m, model, nil, nil, time.Since(start).Seconds(), fitErr, out, page)
+	return c.finish(model, nil, nil, time.Since(start).Seconds(), fitErr)
 }
 
 // cvStream cross-validates on streamed data, whose rows and folds the ranks share,
 // and fits the best setting to the same sums.
-func cvStream(
-	cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, to destinations, world *mpi.World,
-) error {
-	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
+func (c *learning) cvStream(data iokl.Rows, world *mpi.World) error {
+	ctx, p := c.cmd.Context(), newProgress(c.cmd.ErrOrStderr(), &c.m, c.opt.Tol)
 	start := time.Now()
-	r, err := iokl.CrossValidateStream(cmd.Context(), data, s.options(opt, data, p, world))
+	r, err := iokl.CrossValidateStream(ctx, data, c.streamOptions(data, p, world))
 	p.end()
 	if err != nil {
-		if cmd.Context().Err() != nil {
-			return status.Failure(fmt.Errorf("interrupted: %s", kept(s.checkpoint)))
+		if ctx.Err() != nil {
+			return status.Failure(fmt.Errorf("interrupted: %s", kept(c.s.checkpoint)))
 		}
 		return work(err)
 	}
 	if world.Rank() > 0 {
 		return nil
 	}
-	refit := func() (bool, error) {
-		model, err := r.Fit(cmd.Context())
-		return keepModel(cmd, model, err, to.out, p, nil)
-	}
-	return reportCV(cmd, m, r, time.Since(start).Seconds(), to, refit)
+	return c.report(r, time.Since(start).Seconds(), func() (bool, error) {
+		model, err := r.Fit(ctx)
+		return c.keep(model, err, p, nil)
+	})
 }
 
 // kept says what can be gone on from, if there is a checkpoint already, or those of ranks.
