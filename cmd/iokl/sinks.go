@@ -34,8 +34,10 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 		}
 		return each(csvSink(cmd.OutOrStdout(), model, p.kept))
 	}
-	if strings.EqualFold(filepath.Ext(p.out), ".npy") {
-		return atomicfile.Write(p.out, func(w io.Writer) error {
+	ext := strings.ToLower(filepath.Ext(p.out))
+	return atomicfile.Write(p.out, func(w io.Writer) error {
+		switch ext {
+		case ".npy":
 			rows := table.NpyRows{W: w, Cols: len(model.OutputNames())}
 			err := each(func(a *prediction) error {
 				t := a.columns(nil)
@@ -46,28 +48,22 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 				return err
 			}
 			return status.Failure(rows.End())
-		})
-	}
-	return atomicfile.Write(p.out, func(w io.Writer) error {
-		if !strings.EqualFold(filepath.Ext(p.out), ".gz") {
-			return each(csvSink(w, model, p.kept))
+		case ".gz":
+			z := gzip.NewWriter(w)
+			if err := each(csvSink(z, model, p.kept)); err != nil {
+				return err
+			}
+			return status.Failure(z.Close())
 		}
-		z := gzip.NewWriter(w)
-		if err := each(csvSink(z, model, p.kept)); err != nil {
-			return err
-		}
-		return status.Failure(z.Close())
+		return each(csvSink(w, model, p.kept))
 	})
 }
 
 // checkTable refuses names of files that mean a format predictions are not written in.
 func checkTable(path string) error {
-	switch ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz"))); {
-	case slices.Contains([]string{
-		".npz", ".parquet", ".pq", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl",
-		".ndjson",
-	}, ext),
-		ext == ".npy" && strings.HasSuffix(path, ".gz"):
+	others := []string{".npz", ".parquet", ".pq", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl", ".ndjson"}
+	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
+	if slices.Contains(others, ext) || ext == ".npy" && strings.HasSuffix(path, ".gz") {
 		return status.Input("--out %s: predictions are written as .csv, .csv.gz or .npy", path)
 	}
 	return nil
