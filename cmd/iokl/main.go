@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -68,24 +69,17 @@ func (s *sticky) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// inputErrors are about the input.
+var inputErrors = append([]error{
+	iokl.ErrInput, iokl.ErrMemory, iokl.ErrModel, table.ErrData, fs.ErrNotExist, fs.ErrPermission,
+}, grangerErrors...)
+
 // work marks errors that are not known to be about the input as failures of the work.
 func work(err error) error {
-	if isKnownInput(err) {
+	if slices.ContainsFunc(inputErrors, func(e error) bool { return errors.Is(err, e) }) {
 		return err
 	}
 	return status.Failure(err)
-}
-
-func isKnownInput(err error) bool {
-	for _, e := range append([]error{
-		iokl.ErrInput, iokl.ErrMemory, iokl.ErrModel, table.ErrData, fs.ErrNotExist,
-		fs.ErrPermission,
-	}, grangerErrors...) {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 func newRoot() *cobra.Command {
