@@ -187,11 +187,7 @@ func checkFile(cmd *cobra.Command, flag string) error {
 		return err
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		names := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			names = list.GetSlice()
-		}
-		for _, name := range names {
+		for _, name := range values(f) {
 			if f.Name != flag && err == nil {
 				err = same("--"+f.Name, name)
 			}
@@ -216,6 +212,18 @@ func parseFloats(flag, text string) ([]float64, error) {
 	return out, nil
 }
 
+// numbered gives equal values the same number, from 0 in the order in which they first come.
+func numbered[T comparable](values []T) []int {
+	numbers, at := make([]int, len(values)), map[T]int{}
+	for i, v := range values {
+		if _, known := at[v]; !known {
+			at[v] = len(at)
+		}
+		numbers[i] = at[v]
+	}
+	return numbers
+}
+
 // isTerminal reports whether w is a screen.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
@@ -234,31 +242,33 @@ func commandLine(cmd *cobra.Command) string {
 		if slices.Contains([]string{"out", "report", "plot", "json", "quiet", "verbose"}, f.Name) {
 			return
 		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			if f.Value.Type() == "bool" {
-				words = append(words, map[bool]string{
-					true:  "--" + f.Name,
-					false: "--" + f.Name + "=false",
-				}[v == "true"])
-				continue
+		for _, v := range values(f) {
+			switch {
+			case f.Value.Type() != "bool":
+				words = append(words, "--"+f.Name, shellWord(v))
+			case v == "true":
+				words = append(words, "--"+f.Name)
+			default:
+				words = append(words, "--"+f.Name+"=false")
 			}
-			words = append(words, "--"+f.Name, shellWord(v))
 		}
 	})
 	return strings.Join(words, " ")
 }
 
+// values are those of a flag that may be repeated, or its one value.
+func values(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
+var plainWord = regexp.MustCompile(`^[-\w./:,=+@%]+$`)
+
 // shellWord quotes what a shell would not take as one word.
 func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
-			strings.ContainsRune("-./:,=+@%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+	if plainWord.MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

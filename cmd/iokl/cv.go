@@ -115,18 +115,14 @@ func readFoldGroups(name string, rows int) ([]int, error) {
 	if rows >= 0 && len(records) != rows {
 		return nil, status.Input("%s has %d rows, the data have %d", name, len(records), rows)
 	}
-	at := map[string]int{}
-	groups := make([]int, len(records))
+	labels := make([]string, len(records))
 	for i, rec := range records {
 		if len(rec) != 1 {
 			return nil, status.Input("%s: row %d has %d cells, want one label", name, i+1, len(rec))
 		}
-		if _, known := at[rec[0]]; !known {
-			at[rec[0]] = len(at)
-		}
-		groups[i] = at[rec[0]]
+		labels[i] = rec[0]
 	}
-	return groups, nil
+	return numbered(labels), nil
 }
 
 func newCVCmd() *cobra.Command {

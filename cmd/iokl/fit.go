@@ -155,18 +155,13 @@ func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
 			return err
 		}
 	}
-	cv.Groups = make([]int, d.X.Data.Rows)
-	number := map[string]int{}
-	for i := range cv.Groups {
-		var key strings.Builder
+	keys := make([]string, d.X.Data.Rows)
+	for i := range keys {
 		for _, j := range cols {
-			fmt.Fprintln(&key, blas.Row(d.X.Data, i)[j])
+			keys[i] += fmt.Sprintln(blas.Row(d.X.Data, i)[j])
 		}
-		if _, known := number[key.String()]; !known {
-			number[key.String()] = len(number)
-		}
-		cv.Groups[i] = number[key.String()]
 	}
+	cv.Groups = numbered(keys)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
@@ -99,19 +100,15 @@ func replicates(t *table.Table, j int) ([]int, error) {
 	if t.Schema[j].Kind == schema.Text {
 		return nil, status.Input("--replicate: the values of %s hardly repeat", t.Schema.Label(j))
 	}
-	at := map[float64]int{}
-	out := make([]int, t.Data.Rows)
-	for i := range out {
-		v := t.Data.Data[i*t.Data.Stride+j]
-		if math.IsNaN(v) {
-			return nil, status.Input("row %d has no replicate", i+1)
-		}
-		if _, known := at[v]; !known {
-			at[v] = len(at) + 1
-		}
-		out[i] = at[v]
+	values := mat.Col(nil, j, blas.Dense(t.Data))
+	if i := slices.IndexFunc(values, math.IsNaN); i >= 0 {
+		return nil, status.Input("row %d has no replicate", i+1)
 	}
-	return out, nil
+	numbers := numbered(values)
+	for i := range numbers {
+		numbers[i]++ // messages count from 1
+	}
+	return numbers, nil
 }
 
 // clockColumn is the time column, -1 where there is none.

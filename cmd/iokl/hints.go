@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
@@ -23,7 +24,7 @@ type far struct {
 }
 
 func (f *far) note(X blas.General) {
-	if f.low == nil || len(f.low) != X.Cols {
+	if len(f.low) != X.Cols {
 		return
 	}
 	if f.count == nil {
@@ -84,21 +85,16 @@ func (d *data) giveaways() (hints []string) {
 // targetCodes are the targets as numbers, with their names.
 func (d *data) targetCodes() (targets [][]float64, names []string) {
 	if d.labels != nil {
-		code, target := map[string]float64{"": math.NaN()}, make([]float64, len(d.labels))
-		for i, label := range d.labels {
-			if _, known := code[label]; !known {
-				code[label] = float64(len(code))
+		target := make([]float64, len(d.labels))
+		for i, number := range numbered(d.labels) {
+			if target[i] = float64(number); d.labels[i] == "" {
+				target[i] = math.NaN()
 			}
-			target[i] = code[label]
 		}
 		return [][]float64{target}, []string{"the class"}
 	}
 	for j := range d.Y.Data.Cols {
-		target := make([]float64, d.Y.Data.Rows)
-		for i := range target {
-			target[i] = d.Y.Data.Data[i*d.Y.Data.Stride+j]
-		}
-		targets, names = append(targets, target), append(names, d.Y.Schema.Label(j))
+		targets, names = append(targets, mat.Col(nil, j, blas.Dense(d.Y.Data))), append(names, d.Y.Schema.Label(j))
 	}
 	return targets, names
 }
