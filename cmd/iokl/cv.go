@@ -200,10 +200,10 @@ func labelsOf(t *table.Table) []string {
 	return labels
 }
 
-func (l *learning) crossValidate(d *data) error {
+func (c *learning) crossValidate(d *data) error {
 	defer memory.Reserve(d.bytes())()
-	cmd, opt := l.cmd, l.opt
-	p := newProgress(cmd.ErrOrStderr(), &l.m, opt.Tol)
+	cmd, opt := c.cmd, c.opt
+	p := newProgress(cmd.ErrOrStderr(), &c.m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
 	r, err := d.source().CrossValidate(cmd.Context(), opt)
@@ -216,11 +216,11 @@ func (l *learning) crossValidate(d *data) error {
 		return work(err)
 	}
 	seconds := time.Since(start).Seconds()
-	err = l.report(r, seconds, func() (bool, error) {
-		model, err := l.fitBest(r, p)
-		return l.keep(model, err, p, d)
+	err = c.report(r, seconds, func() (bool, error) {
+		model, err := c.fitBest(r, p)
+		return c.keep(model, err, p, d)
 	})
-	if err == nil && interrupted && l.out == "" {
+	if err == nil && interrupted && c.out == "" {
 		err = status.Failure(fmt.Errorf("interrupted: these are the errors on %d folds", r.Folds))
 	}
 	return err
@@ -228,40 +228,40 @@ func (l *learning) crossValidate(d *data) error {
 
 // report draws and prints what cross-validation found, after fitting the best setting to all data where a file was
 // asked for.
-func (l *learning) report(r *iokl.CVResult, seconds float64, refit func() (saved bool, err error)) error {
+func (c *learning) report(r *iokl.CVResult, seconds float64, refit func() (saved bool, err error)) error {
 	report := results.CV{
 		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means,
 		Seconds: seconds,
-		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: l.m.seed, Command: commandLine(l.cmd),
+		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: c.m.seed, Command: commandLine(c.cmd),
 	}
-	if l.plot != "" {
+	if c.plot != "" {
 		var err error
-		if report.Pictures, err = picture.SaveAll(l.plot, results.CVFigures(r)); err != nil {
+		if report.Pictures, err = picture.SaveAll(c.plot, results.CVFigures(r)); err != nil {
 			return status.Failure(err)
 		}
 	}
 	var fitErr error
-	if l.out != "" {
+	if c.out != "" {
 		var saved bool
 		if saved, fitErr = refit(); saved {
-			report.Model = l.out
+			report.Model = c.out
 		}
 	}
-	if l.page != "" {
-		if err := results.WritePage(l.page, report.Page(filepath.Base(l.page))); err != nil {
+	if c.page != "" {
+		if err := results.WritePage(c.page, report.Page(filepath.Base(c.page))); err != nil {
 			return err
 		}
 	}
-	if l.m.json {
-		return errors.Join(fitErr, writeJSON(l.cmd.OutOrStdout(), report))
+	if c.m.json {
+		return errors.Join(fitErr, writeJSON(c.cmd.OutOrStdout(), report))
 	}
-	return errors.Join(fitErr, report.Write(l.cmd.OutOrStdout()))
+	return errors.Join(fitErr, report.Write(c.cmd.OutOrStdout()))
 }
 
 // keep saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
-func (l *learning) keep(model *iokl.Model, err error, p *progress, d *data) (saved bool, _ error) {
+func (c *learning) keep(model *iokl.Model, err error, p *progress, d *data) (saved bool, _ error) {
 	p.end()
-	cmd := l.cmd
+	cmd := c.cmd
 	if model == nil {
 		return false, noModel(cmd.Context(), err, "")
 	}
@@ -273,8 +273,8 @@ func (l *learning) keep(model *iokl.Model, err error, p *progress, d *data) (sav
 	if err := noteOrigin(cmd, model, d, held); err != nil {
 		return false, work(err)
 	}
-	if err := keep(cmd, model, l.out, ""); err != nil {
+	if err := keep(cmd, model, c.out, ""); err != nil {
 		return false, err
 	}
-	return true, outcome(cmd, model, err, l.out)
+	return true, outcome(cmd, model, err, c.out)
 }

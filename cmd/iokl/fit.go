@@ -43,7 +43,9 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.StringVar((*string)(&o.Learn), "learn", "", "")
 	f.StringVar((*string)(&o.Model), "model", "", "")
 	f.StringVar(&l.certify, "certify", "", "")
-	l.cost.flags(f)
+	f.StringVar(&l.cost.weights, "weights", "", "")
+	f.StringVar(&l.cost.noise, "noise", "", "")
+	f.StringVar(&l.cost.axis, "output-axis", "", "")
 	f.StringVar(&o.Loss, "loss", "", "")
 	f.StringVar(&o.Standardize, "standardize", "", "")
 	f.StringVar(&o.Solver, "solver", "reduced", "")
@@ -76,7 +78,7 @@ func (c *learning) flags(cmd *cobra.Command) {
 	c.s.flags(f)
 	c.m.flags(f)
 	f.StringVar(&c.out, "out", "", "")
-	reportFlag(f, &c.page)
+	f.StringVar(&c.page, "report", "", "")
 }
 
 // begin completes the options by what the flags say, and refuses flags that do not go together; own does both for
@@ -219,7 +221,7 @@ func newFitCmd() *cobra.Command {
 	}
 	c.flags(cmd)
 	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0, "")
-	compactFlag(cmd.Flags())
+	cmd.Flags().Bool("compact", false, "")
 	return cmd
 }
 

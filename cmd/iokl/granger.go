@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
@@ -77,10 +76,15 @@ func newGrangerCmd() *cobra.Command {
 	f.StringVar(&g.out, "out", "", "")
 	f.StringVar(&g.plot, "plot", "", "")
 	f.StringVar(&g.header, "header", "auto", "")
-	reportFlag(f, &g.page)
+	f.StringVar(&g.page, "report", "", "")
 	f.IntVar(&g.forecast, "forecast", 0, "")
 	f.Float64Var(&g.level, "interval", 0.9, "")
-	g.confidence.flags(f)
+	f.IntVar(&g.stability, "stability", 0, "")
+	f.IntVar(&g.top, "top", 0, "")
+	f.IntVar(&g.block, "block", 0, "")
+	f.IntVar(&g.null, "null", 0, "")
+	f.BoolVar(&g.improvement, "improvement", false, "")
+	f.StringVar(&g.checkpoint, "checkpoint", "", "")
 	g.machine.flags(f)
 	return cmd
 }
@@ -252,15 +256,6 @@ type confidence struct {
 	top, block      int
 	improvement     bool
 	checkpoint      string
-}
-
-func (c *confidence) flags(f *pflag.FlagSet) {
-	f.IntVar(&c.stability, "stability", 0, "")
-	f.IntVar(&c.top, "top", 0, "")
-	f.IntVar(&c.block, "block", 0, "")
-	f.IntVar(&c.null, "null", 0, "")
-	f.BoolVar(&c.improvement, "improvement", false, "")
-	f.StringVar(&c.checkpoint, "checkpoint", "", "")
 }
 
 func (c *confidence) check(cmd *cobra.Command) error {

@@ -14,7 +14,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -31,16 +30,6 @@ type intervalFlags struct {
 	std   bool
 	proba bool
 	why   int // number of a row, from 1; 0 for none
-}
-
-func (q *intervalFlags) flags(f *pflag.FlagSet) {
-	f.Float64Var(&q.Level, "interval", 0, "")
-	f.StringVar(&q.Method, "method", "", "")
-	f.BoolVar(&q.Local, "local", false, "")
-	f.BoolVar(&q.Joint, "joint", false, "")
-	f.BoolVar(&q.std, "std", false, "")
-	f.BoolVar(&q.proba, "proba", false, "")
-	f.IntVar(&q.why, "why", 0, "")
 }
 
 // check refuses what does not go together.

@@ -52,8 +52,14 @@ func newPredictCmd() *cobra.Command {
 	f.StringVar(&p.out, "out", "", "")
 	f.StringVar(&p.keep, "keep", "", "")
 	f.StringVar(&p.axis, "output-axis", "", "")
-	p.sure.flags(f)
-	p.fill.flags(f)
+	f.Float64Var(&p.sure.Level, "interval", 0, "")
+	f.StringVar(&p.sure.Method, "method", "", "")
+	f.BoolVar(&p.sure.Local, "local", false, "")
+	f.BoolVar(&p.sure.Joint, "joint", false, "")
+	f.BoolVar(&p.sure.std, "std", false, "")
+	f.BoolVar(&p.sure.proba, "proba", false, "")
+	f.IntVar(&p.sure.why, "why", 0, "")
+	f.BoolVar(&p.fill.on, "fill", false, "")
 	p.reading(f)
 	p.compute(f)
 	return cmd
@@ -294,7 +300,8 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 	if p.fill.on {
 		report.Filled = &p.fill.count
 		if !p.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "iokl: %v\n", &p.fill)
+			cells := p.fill.known.Data.Rows * p.fill.known.Data.Cols
+			fmt.Fprintf(cmd.ErrOrStderr(), "iokl: predicted %d of %d target cells\n", p.fill.count, cells)
 		}
 	}
 	if scored {
@@ -326,17 +333,13 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 			return err
 		}
 		t.Extend(report.Rows)
-		if rows := t.Data.Rows; rows > 0 {
-			for j := range t.Data.Cols {
-				column := blas.View(t.Data, 0, j, rows, 1)
-				if !slices.ContainsFunc(mat.Col(nil, 0, blas.Dense(column)), func(v float64) bool {
-					return !math.IsNaN(v)
-				}) {
-					return status.Input("%s: no cell of %s is observed", p.y, schema.Label(t.Names, j))
-				}
+		Y = blas.Dense(t.Data)
+		for j := range t.Data.Cols {
+			observed := func(v float64) bool { return !math.IsNaN(v) }
+			if t.Data.Rows > 0 && !slices.ContainsFunc(mat.Col(nil, j, Y), observed) {
+				return status.Input("%s: no cell of %s is observed", p.y, schema.Label(t.Names, j))
 			}
 		}
-		Y = blas.Dense(t.Data)
 	}
 	each := max(1, len(model.Quantiles()))
 	if r, c := Y.Dims(); r != report.Rows || c != n/each {

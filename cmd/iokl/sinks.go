@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -169,10 +168,6 @@ type filling struct {
 	count int // cells that predictions were put into
 }
 
-func (f *filling) flags(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.on, "fill", false, "")
-}
-
 // readKnown reads the targets of the file, by the names of the model's outputs where it has all of these.
 func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) error {
 	f, outputs := &p.fill, model.OutputNames()
@@ -230,8 +225,4 @@ func (f *filling) done(file string) error {
 		return status.Input("%s has %d rows of targets, and there are %d of inputs", file, f.known.Data.Rows, f.row)
 	}
 	return nil
-}
-
-func (f *filling) String() string {
-	return fmt.Sprintf("predicted %d of %d target cells", f.count, f.known.Data.Rows*f.known.Data.Cols)
 }

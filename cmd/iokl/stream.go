@@ -1,4 +1,5 @@
-// This file fits to rows that are read in blocks, in one process or in the ranks of a parallel job.
+// This file fits to rows that are read in blocks, in one process or in the ranks of a parallel job: inputs and targets
+// from two files side by side or from one.
 
 package main
 
@@ -6,6 +7,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +19,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/stream"
 )
@@ -225,4 +230,218 @@ func (p *progress) rows(survey bool, at stream.Progress, count int64) {
 	}
 	p.passed = time.Now()
 	p.show(fmt.Sprintf("%s  %.0f s", text, time.Since(p.start).Seconds()))
+}
+
+// part is columns of a file.
+type part struct {
+	name   string // of the file, "" where there are none
+	cols   []int
+	schema schema.Columns
+	names  []string // nil where the file has none
+}
+
+// tables is the files, or the one file, that rows come from.
+type tables struct {
+	x, y, w part // inputs, targets and weights
+	opt     table.Options
+	strict  bool // no target may be missing
+}
+
+// streamed finds the columns in the files, and those of weights, and makes them data to stream.
+func (d *dataFlags) streamed(opt *iokl.Options, weights string) (rows iokl.Rows, err error) {
+	if d.x == "" {
+		return rows, errors.New("give the inputs by --x")
+	}
+	if err := d.targetFile(); err != nil {
+		return rows, err
+	}
+	t := &tables{strict: d.missingTargets == "error", opt: d.options()}
+	if t.x, rows.Count, err = find(d.x, d.inputColumns(), d.typed(t.opt)); err != nil {
+		return rows, work(err)
+	}
+	if t.y, _, err = find(d.y, d.targetColumns(), t.opt); err != nil {
+		return rows, work(err)
+	}
+	X := &table.Table{Names: t.x.schema.Names(), Data: blas.NewGeneral(0, t.x.schema.Cols()), Schema: t.x.schema}
+	opt.InputSchema, opt.InputNames, opt.OutputNames = X.Schema, X.Names, t.y.names
+	if opt.Groups, err = readGroups(d.groups, X); err != nil {
+		return rows, work(err)
+	}
+	rows.Name = fmt.Sprintf("%s[%s] %s[%s]", d.x, d.xColumns, d.y, d.yColumns)
+	if weights != "" {
+		name, c := weights, columns{}
+		if !isFile(weights) {
+			name, c = d.x, columns{flag: "--weights", list: weights}
+		}
+		t.w, _, err = find(name, c, t.opt)
+		if n := len(t.w.cols); err == nil && n != 1 {
+			err = status.Input("--weights %s: it has %d columns: rows of --stream have one weight, and cells have none",
+				weights, n)
+		}
+		rows.Name += " " + weights
+	}
+	rows.Inputs, rows.Outputs, rows.Open = X.Data.Cols, len(t.y.cols), t.open
+	return rows, work(err)
+}
+
+// find is the columns chosen of a file, and the number of its rows.
+func find(name string, c columns, opt table.Options) (p part, rows int64, err error) {
+	opt.Columns = func(names []string, cols int) (_ []int, err error) {
+		p.cols, err = c.index(names, cols)
+		return p.cols, err
+	}
+	r, err := table.Open(name, opt)
+	if err != nil {
+		return p, 0, err
+	}
+	p.name, p.names, rows = name, r.Names(), int64(r.Rows())
+	if err := r.Close(); err != nil {
+		return p, 0, err
+	}
+	p.schema, err = table.Learn(name, opt)
+	return p, rows, err
+}
+
+// blockRows is the number of rows read at a time.
+const blockRows = 1024
+
+// open starts to read the rows: each file once, whatever parts it has.
+func (t *tables) open() (stream.Source, error) {
+	s := &pairs{tables: t}
+	var views []func() blas.General
+	for _, p := range []part{t.x, t.y, t.w} {
+		k := slices.IndexFunc(s.files, func(f openFile) bool { return f.name == p.name })
+		if k < 0 && p.name != "" {
+			k, s.files = len(s.files), append(s.files, openFile{part: part{name: p.name}})
+		}
+		if k < 0 {
+			views = append(views, func() blas.General { return blas.General{} })
+			continue
+		}
+		f, at := &s.files[k].part, s.files[k].schema.Cols()
+		f.cols, f.schema = append(f.cols, p.cols...), append(f.schema, p.schema...)
+		views = append(views, func() blas.General {
+			return blas.View(s.files[k].to, 0, at, blockRows, p.schema.Cols())
+		})
+	}
+	for k := range s.files {
+		f, opt := &s.files[k], t.opt
+		opt.Columns, opt.Schema = func([]string, int) ([]int, error) { return f.cols, nil }, f.schema
+		var err error
+		if f.r, err = table.Open(f.name, opt); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		f.to = blas.NewGeneral(blockRows, f.r.Cols())
+	}
+	s.X, s.Y, s.W = views[0](), views[1](), views[2]()
+	return s, nil
+}
+
+// pairs is the rows of the files side by side.
+type pairs struct {
+	*tables
+	files   []openFile   // that of the inputs first
+	X, Y, W blas.General // parts of what the files are read to; W is without Data where rows have no weights
+	weights []float64
+	row     int64
+	err     error
+}
+
+// openFile is a file with all the parts that are in it.
+type openFile struct {
+	part
+	r  table.Reader // nil before it is open
+	to blas.General
+}
+
+func (s *pairs) Close() (err error) {
+	for _, f := range s.files {
+		if f.r != nil {
+			err = errors.Join(err, f.r.Close())
+		}
+	}
+	return err
+}
+
+// Next reads a block. Rows before a bad one come with the error that names it.
+func (s *pairs) Next() (stream.Block, error) {
+	if s.err != nil {
+		return stream.Block{}, s.err
+	}
+	var n int
+	n, s.err = s.files[0].r.Read(s.files[0].to)
+	for _, o := range s.files[1:] {
+		n = s.readBeside(o, n)
+	}
+	n = s.present(n)
+	b := stream.Block{
+		X: blas.View(s.X, 0, 0, n, s.X.Cols), Y: blas.View(s.Y, 0, 0, n, s.Y.Cols), Row: s.row,
+		Source: s.x.name,
+	}
+	if s.W.Data != nil {
+		s.weights = s.weights[:0]
+		for i := range n {
+			s.weights = append(s.weights, s.W.Data[i*s.W.Stride])
+		}
+		b.Weights = s.weights
+	}
+	s.row += int64(n)
+	return b, s.err
+}
+
+// readBeside reads n rows of another file and returns how many are whole.
+func (s *pairs) readBeside(o openFile, n int) int {
+	if n == 0 && s.err != nil {
+		if k, err := o.r.Read(blas.View(o.to, 0, 0, 1, o.to.Cols)); errors.Is(s.err, io.EOF) &&
+			(k > 0 || !errors.Is(err, io.EOF)) {
+			s.err = status.Input("%s has more than the %d rows of %s", o.name, s.row, s.x.name)
+		}
+		return 0
+	}
+	done := 0
+	for done < n {
+		k, err := o.r.Read(blas.View(o.to, done, 0, n-done, o.to.Cols))
+		done += k
+		if errors.Is(err, io.EOF) {
+			err = status.Input("%s has %d rows, and %s has more", o.name, s.row+int64(done), s.x.name)
+		}
+		if err != nil {
+			s.err = err
+			return done
+		}
+	}
+	return n
+}
+
+// present cuts the block before the first row with a cell that must not be missing.
+func (s *pairs) present(n int) int {
+	for i := range n {
+		bad := func(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) }
+		if j := slices.IndexFunc(blas.Row(s.X, i), bad); j >= 0 {
+			count := make([]int, s.X.Cols)
+			count[j] = 1
+			cells, names := s.x.schema.PerSource(count, s.files[0].r.Names())
+			s.err = status.Input("%s: row %d, %s is missing or no finite number: fit without --stream, which fills "+
+				"missing inputs, or leave the row out", s.x.name, s.row+int64(i)+1,
+				schema.Label(names, slices.Index(cells, 1)))
+			return i
+		}
+		j := slices.IndexFunc(blas.Row(s.Y, i), func(v float64) bool {
+			return math.IsInf(v, 0) || math.IsNaN(v) && s.strict
+		})
+		if j >= 0 {
+			s.err = status.Input("%s: row %d, target %s is missing or no finite number", s.y.name,
+				s.row+int64(i)+1, schema.Label(s.y.names, j))
+			return i
+		}
+		if s.W.Data == nil {
+			continue
+		}
+		if w := s.W.Data[i*s.W.Stride]; !(w >= 0) || math.IsInf(w, 1) {
+			s.err = status.Input("%s: row %d: the weight is %g: it must be finite and not negative", s.w.name,
+				s.row+int64(i)+1, w)
+			return i
+		}
+	}
+	return n
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -27,11 +26,6 @@ type updateFlags struct {
 	opt                iokl.UpdateOptions
 }
 
-// compactFlag is the flag of commands that save models.
-func compactFlag(f *pflag.FlagSet) {
-	f.Bool("compact", false, "")
-}
-
 func newUpdateCmd() *cobra.Command {
 	var u updateFlags
 	cmd := &cobra.Command{
@@ -44,14 +38,14 @@ func newUpdateCmd() *cobra.Command {
 	u.inputs(f)
 	f.StringVar(&u.y, "y", "", "")
 	f.StringVar(&u.yColumns, "y-columns", "", "")
-	u.cost.weightsFlag(f)
+	f.StringVar(&u.cost.weights, "weights", "", "")
 	f.StringVar(&u.forget, "forget", "", "")
 	f.IntVar(&u.opt.Window, "window", 0, "")
 	f.BoolVar(&u.opt.Relearn, "relearn", false, "")
 	f.Float64Var(&u.opt.Tol, "tol", 0, "")
 	f.IntVar(&u.opt.MaxOuter, "max-outer", 0, "")
 	f.StringVar(&u.out, "out", "", "")
-	compactFlag(f)
+	f.Bool("compact", false, "")
 	u.reading(f)
 	f.StringVar(&u.memory, "memory", "", "")
 	u.compute(f)

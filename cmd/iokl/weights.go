@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
@@ -20,17 +19,6 @@ import (
 
 // weightFlags say how much errors weigh, and where the outputs lie on an axis.
 type weightFlags struct{ weights, noise, axis string }
-
-// weightsFlag is the flag of weights.
-func (w *weightFlags) weightsFlag(f *pflag.FlagSet) {
-	f.StringVar(&w.weights, "weights", "", "")
-}
-
-func (w *weightFlags) flags(f *pflag.FlagSet) {
-	w.weightsFlag(f)
-	f.StringVar(&w.noise, "noise", "", "")
-	f.StringVar(&w.axis, "output-axis", "", "")
-}
 
 // learnsNoise reports whether the noise is to be learned.
 func (w *weightFlags) learnsNoise() bool { return w.noise == "learn" }
