@@ -113,6 +113,36 @@ func (c *Cells) Add(term func(at int, y, w float64) float64) float64 {
 	}))
 }
 
+// Along is the derivative of the sum along D at F + t·D, as a function of t from 0 to 1. The slope of a cell is monotone:
+// cells where it is the same at both ends are added up once.
+func (c *Cells) Along(F, D blas.General) func(t float64) float64 {
+	moving := make([][]int, (len(c.W.Data)+cellsAtOnce-1)/cellsAtOnce)
+	fixed := c.Parts(func(lo, hi int) (sum float64) {
+		var list []int
+		for at := lo; at < hi; at++ {
+			if w, y, f, d := c.W.Data[at], c.Y.Data[at], F.Data[at], D.Data[at]; w > 0 {
+				begin, _ := c.SlopeAt(at, y, f)
+				if end, _ := c.SlopeAt(at, y, f+d); end != begin {
+					list = append(list, at)
+				} else {
+					sum -= w * begin * d
+				}
+			}
+		}
+		moving[lo/cellsAtOnce] = list
+		return sum
+	})
+	return func(t float64) float64 {
+		return floats.Sum(fixed) + floats.Sum(c.Parts(func(lo, _ int) (sum float64) {
+			for _, at := range moving[lo/cellsAtOnce] {
+				v, _ := c.SlopeAt(at, c.Y.Data[at], F.Data[at]+t*D.Data[at])
+				sum -= c.W.Data[at] * v * D.Data[at]
+			}
+			return sum
+		}))
+	}
+}
+
 // OffsetAt is the offset of a cell, by its place in Data.
 func (c *Cells) OffsetAt(at int) float64 {
 	if c.Offset == nil {

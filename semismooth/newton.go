@@ -345,12 +345,8 @@ func (n *Newton) search() (step float64) {
 	blas.AddScaled(n.C1, -1, n.C)
 	blas.AddScaled(n.F1, -1, n.F)
 	first, second := blas.Inner(n.C, n.F1), blas.Inner(n.C1, n.F1)
-	slope := func(t float64) float64 {
-		return 2*n.Mu*(first+t*second) - n.Cells.Add(func(at int, y, w float64) float64 {
-			v, _ := n.Cells.SlopeAt(at, y, n.F.Data[at]+t*n.F1.Data[at])
-			return w * v * n.F1.Data[at]
-		})
-	}
+	along := n.Cells.Along(n.F, n.F1)
+	slope := func(t float64) float64 { return 2*n.Mu*(first+t*second) + along(t) }
 	t := 1.0
 	begin := slope(0)
 	switch end := slope(1); {

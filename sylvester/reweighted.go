@@ -31,7 +31,7 @@ import (
 // that are expected to take longer, and of those that have.
 //
 // It keeps the eigenvectors after Invalidate until iterations have doubled, and serves one goroutine. Scratch:
-// 9·l·r + 2·l·n floats.
+// 9·l·r + 4·l·n floats.
 type Reweighted struct {
 	keep    keeper
 	chol    ObservedFactor
@@ -48,6 +48,7 @@ type Reweighted struct {
 	A, KA, R, KR, before blas.General // l×r: the iterate, the residual and that before it, and their products with K
 	Z, KZ, P, KP         blas.General // the preconditioned residual, the direction, and their products with K
 	coordinates, PY, PF  blas.General // of R; P∘Y and P∘F, l×n
+	rest, change         blas.General // of refinement, l×n
 }
 
 // NewReweighted returns a solver.
@@ -221,7 +222,9 @@ func (s *Reweighted) refine(
 	s.A, s.KA, s.KR = blas.Reshape(s.A, l, r), blas.Reshape(s.KA, l, r), blas.Reshape(s.KR, l, r)
 	blas.Zero(B)
 	blas.Zero(s.KR)
-	rest, change := blas.Clone(Y), blas.Like(Y)
+	s.rest, s.change = blas.Reshape(s.rest, l, Y.Cols), blas.Reshape(s.change, l, Y.Cols)
+	rest, change := s.rest, s.change
+	blas.Copy(rest, Y)
 	for before := math.Inf(1); ; before = res.Residual {
 		inverse(blas.Vector(change.Data), blas.Vector(rest.Data))
 		blas.AddScaled(B, 1, change)

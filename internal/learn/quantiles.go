@@ -100,8 +100,8 @@ func (m *Method) quantiles(
 }
 
 // levelScratch is the number of l×n matrices that a C step by a quantile works with: fourteen of semismooth.Newton, at
-// most eleven of sylvester.Reweighted, and the start.
-const levelScratch = 26
+// most thirteen of sylvester.Reweighted, and the start.
+const levelScratch = 28
 
 // foretold is where level k starts. Levels are learned from the one of number at outwards, in steps of 1 or −1, and
 // their coefficients are piecewise linear in the level: it is on the line through those of the two levels learned
