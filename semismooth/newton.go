@@ -141,7 +141,7 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 			idle, since, first = 0, 0, false
 			continue
 		}
-		if best.soft <= target && more <= 1 {
+		if n.Hold && best.soft <= target || !n.Hold && more <= 1 {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
