@@ -113,8 +113,8 @@ func (c *Cells) Add(term func(at int, y, w float64) float64) float64 {
 	}))
 }
 
-// Along is the derivative of the sum along D at F + t·D, as a function of t from 0 to 1. The slope of a cell is monotone:
-// cells where it is the same at both ends are added up once.
+// Along is the derivative of the sum along D at F + t·D, as a function of t from 0 to 1. The slope of a cell is
+// monotone: cells where it is the same at both ends are added up once.
 func (c *Cells) Along(F, D blas.General) func(t float64) float64 {
 	moving := make([][]int, (len(c.W.Data)+cellsAtOnce-1)/cellsAtOnce)
 	fixed := c.Parts(func(lo, hi int) (sum float64) {
