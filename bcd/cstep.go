@@ -129,9 +129,9 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 func (p *productModel) weighted(eta []float64) {
 	if p.eta != nil && !slices.Equal(eta, p.eta) {
 		p.solver.Invalidate()
-		p.convex.systems.Invalidate()
 	}
 	p.eta = append(p.eta[:0], eta...)
+	p.convex.weighted(eta)
 }
 
 // convexStep is coefficients for losses other than the squared one.

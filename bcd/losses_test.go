@@ -10,6 +10,7 @@ import (
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // goldenLosses are minima at fixed L, or, for tau above 0, over L of that trace.
@@ -328,6 +329,42 @@ func TestLossMultiples(t *testing.T) {
 			if near := math.Abs(got-want) <= 1e-12*math.Abs(got)+1e-12; got != want && !near {
 				t.Errorf("%s: %.12g at %g of %g, want %.12g", text, got, scale, most, want)
 			}
+		}
+	}
+}
+
+// A C step beside that of another level knows the kernels at its weights, and forms them anew at others.
+func TestLossStepBeside(t *testing.T) {
+	const l, n = 120, 4
+	low, high := lossOf(t, "quantile:0.5"), lossOf(t, "quantile:0.6")
+	Ks, Y, W := lossCase(l, n, low, 7)
+	of := func(ls loss.Loss, eta []float64, step *LossStep) *Result {
+		t.Helper()
+		p := &Problem{
+			Space: NewLoss(sumOf(Ks), Y, W, ls, nil), Lambda: 1e-3, Model: Neither,
+			Eta: eta, L: linop.ScaledIdentity(n, 1),
+		}
+		res, err := Solve(t.Context(), p, Options{LossStep: step})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	weights := func(last float64) []float64 {
+		eta := make([]float64, len(Ks))
+		eta[0], eta[len(Ks)-1] = 1, last
+		return eta
+	}
+	lead := NewLossStep(sylvester.Config{})
+	of(low, weights(0.5), lead)
+	for _, last := range []float64{0.5, 40} {
+		beside := of(high, weights(last), lead.Beside(sylvester.Config{}))
+		alone := of(high, weights(last), nil)
+		if d := math.Abs(beside.Objective - alone.Objective); !(d <= 1e-4*alone.Objective) {
+			t.Errorf("weight %g: objective %g beside, %g alone", last, beside.Objective, alone.Objective)
+		}
+		if beside.KernelMultiplies > 2*alone.KernelMultiplies {
+			t.Errorf("weight %g: %d products beside, %d alone", last, beside.KernelMultiplies, alone.KernelMultiplies)
 		}
 	}
 }

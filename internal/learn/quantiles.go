@@ -55,9 +55,15 @@ func (m *Method) quantiles(
 	all, outs := make([]blas.General, len(losses)), make([]*columns.Outputs, len(losses))
 	all[at], outs[at] = res.C, r.Outputs()
 	fits, failed := make([]*bcd.Result, len(losses)), make([]error, len(losses))
-	side := func(step int) {
-		so := so
-		so.LossStep = so.LossStep.Beside(sylvester.Config{Backend: so.Backend, Seed: so.Seed})
+	steps := []int{-1, 1}
+	var own []*bcd.LossStep // of each side
+	for range steps {
+		own = append(own, so.LossStep.Beside(sylvester.Config{Backend: so.Backend, Seed: so.Seed}))
+	}
+	*so.LossStep = bcd.LossStep{} // its factor and scratch are not needed any more
+	side := func(i int) {
+		so, step := so, steps[i]
+		so.LossStep = own[i]
 		for k := at + step; k >= 0 && k < len(losses); k += step {
 			u, err := r.ByLoss(losses[k])
 			if err != nil {
@@ -73,15 +79,14 @@ func (m *Method) quantiles(
 			all[k], outs[k] = fits[k].C, u.Outputs()
 		}
 	}
-	steps := []int{-1, 1}
 	K, _ := r.Kernels()
 	_, stored := K.(*linop.GramSum)
 	l, n := float64(res.C.Rows), float64(res.C.Cols)
 	if stored && memory.Check("", 8*l*(l+levelScratch*n), "") == nil {
-		par.For(len(steps), func(i int) { side(steps[i]) })
+		par.For(len(steps), side)
 	} else {
-		side(steps[0])
-		side(steps[1])
+		side(0)
+		side(1)
 	}
 	var open error // of fits that ended early
 	for k, one := range fits {
