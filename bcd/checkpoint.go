@@ -11,7 +11,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/checkpoint"
@@ -78,7 +77,7 @@ func (s *State) Encode(w io.Writer, p *Problem) error {
 	for _, L := range s.outputKernels() {
 		h.Ranks = append(h.Ranks, L.Rank())
 	}
-	return checkpoint.Write(w, checkpointMagic, h, slices.Values(s.numbers()))
+	return checkpoint.Write(w, checkpointMagic, h, s.numbers())
 }
 
 // DecodeState reads what Encode wrote, to its end, and checks that it belongs to p. The error wraps [ErrCheckpoint]
@@ -147,13 +146,11 @@ func (s *State) check(p *Problem) error {
 	return checkFinite("the state's coefficients", s.X)
 }
 
-var crcTable = crc64.MakeTable(crc64.ECMA)
-
 // fingerprint tells problems apart: exactly by its text, and by one number per kernel that rounding may move a little
 // between machines.
 func (p *Problem) fingerprint() (text string, probes []float64) {
 	s := p.Space
-	h := crc64.New(crcTable)
+	h := crc64.New(crc64.MakeTable(crc64.ECMA))
 	for out, i := s.outputs(), 0; i < out.Rows; i++ {
 		_ = binary.Write(h, binary.LittleEndian, blas.Row(out, i)) // into memory
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -166,7 +165,7 @@ func FuzzDecodeState(f *testing.F) {
 			t.Fatal(err)
 		}
 		var file bytes.Buffer
-		err := checkpoint.Write(&file, checkpointMagic, json.RawMessage(head), slices.Values([][]float64{numbers}))
+		err := checkpoint.Write(&file, checkpointMagic, json.RawMessage(head), [][]float64{numbers})
 		if err != nil {
 			return // no JSON
 		}

@@ -36,7 +36,7 @@ type productModel struct {
 	*fit
 	solver sylvester.Solver
 	convex *LossStep // the C step of losses other than the squared one
-	eta    []float64 // the weights of the solver's last call
+	eta    known     // to the solver
 	mixed  bool      // steps that may be rough take A_η in single precision
 }
 
@@ -127,11 +127,22 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 
 // weighted tells the solver of the weights of the kernels.
 func (p *productModel) weighted(eta []float64) {
-	if p.eta != nil && !slices.Equal(eta, p.eta) {
+	if p.eta.change(eta) {
 		p.solver.Invalidate()
 	}
-	p.eta = append(p.eta[:0], eta...)
-	p.convex.weighted(eta)
+	if p.convex.eta.change(eta) {
+		p.convex.systems.Invalidate()
+	}
+}
+
+// known is the weights of the kernels that a solver knows; nil for none.
+type known []float64
+
+// change takes eta in their place, and reports whether it differs.
+func (k *known) change(eta []float64) bool {
+	before := *k
+	*k = slices.Clone(eta)
+	return before != nil && !slices.Equal(eta, before)
 }
 
 // convexStep is coefficients for losses other than the squared one.

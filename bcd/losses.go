@@ -63,7 +63,7 @@ func (s *samples) convex() bool { return s != nil && s.loss.Kind != loss.Squared
 type LossStep struct {
 	newton  semismooth.Newton
 	systems *sylvester.Reweighted
-	eta     []float64 // weights of the kernels that systems knows; nil for none
+	eta     known // to systems
 }
 
 // NewLossStep returns a C step that has kept nothing.
@@ -73,15 +73,7 @@ func NewLossStep(cfg sylvester.Config) *LossStep {
 
 // Beside is a C step for the same kernels and another level, that begins with the rounding of s.
 func (s *LossStep) Beside(cfg sylvester.Config) *LossStep {
-	return &LossStep{newton: s.newton.Beside(), systems: s.systems.Beside(cfg), eta: slices.Clone(s.eta)}
-}
-
-// weighted tells of the weights of the kernels.
-func (s *LossStep) weighted(eta []float64) {
-	if s.eta != nil && !slices.Equal(eta, s.eta) {
-		s.systems.Invalidate()
-	}
-	s.eta = append(s.eta[:0], eta...)
+	return &LossStep{newton: s.newton.Beside(), systems: s.systems.Beside(cfg), eta: s.eta}
 }
 
 // kinked reports whether the loss has kinks that its coefficients are found without.

@@ -2,9 +2,7 @@
 
 package bcd
 
-import (
-	"context"
-)
+import "context"
 
 func (p *productModel) fill(_ context.Context, pt *point, idx []int) error {
 	columns, err := p.t.measure(pt, idx)

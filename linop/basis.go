@@ -4,6 +4,7 @@ package linop
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,7 +33,7 @@ func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
 	// and its right ones span the row space.
 	s, u, vt := make([]float64, k), blas.NewGeneral(k, k), blas.NewGeneral(k, k)
 	if err := be.SVD(R, s, u, vt); err != nil {
-		return full, err
+		return full, fmt.Errorf("linop: a basis of the rows of a %d×%d matrix: %w", N, n, err)
 	}
 	rank := 1
 	for rank < k && s[rank] > RankDrop*0x1p-52*float64(max(N, n))*s[0] {
@@ -115,7 +116,7 @@ func Orthonormal(be blas.Backend, P blas.General) blas.General {
 	return Q
 }
 
-// FillNormal fills a with independent normal numbers.
+// FillNormal fills a with independent standard normal numbers, by the seed.
 func FillNormal(a blas.General, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 0x6f757470757473))
 	for i := range a.Rows {

@@ -64,7 +64,7 @@ func (a *Accumulator) Encode(w io.Writer) error {
 	for k := range a.folds {
 		all = append(all, a.folds[k].numbers()...)
 	}
-	return checkpoint.Write(w, magic, a.header(), slices.Values(all))
+	return checkpoint.Write(w, magic, a.header(), all)
 }
 
 // Decode reads the state that Encode wrote, to the end of r, for an accumulator of the same

@@ -87,7 +87,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		var file bytes.Buffer
-		if checkpoint.Write(&file, magic, json.RawMessage(header), slices.Values([][]float64{numbers})) != nil {
+		if checkpoint.Write(&file, magic, json.RawMessage(header), [][]float64{numbers}) != nil {
 			return // no JSON
 		}
 		b := New(maps, 3, 2, Options{BlockRows: 4})

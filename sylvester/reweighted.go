@@ -41,8 +41,7 @@ type Reweighted struct {
 	leading Decomposition // the pairs that precondition
 	fresh   int           // iterations of the first call after the eigenvectors were made
 	last    int           // and of the last one
-	mu      float64       // of the last call
-	L       blas.General  // likewise
+	mu      float64       // of the last call, whose L is that of chol
 	spent   int           // iterations of calls for these since the factor
 
 	A, KA, R, KR, before blas.General // l×r: the iterate, the residual and that before it, and their products with K
@@ -127,8 +126,8 @@ func (s *Reweighted) Solve(
 func (s *Reweighted) same(sys System) {
 	L := blas.NewGeneral(sys.L.Dim(), sys.L.Dim())
 	sys.L.Dense(s.keep.cfg.Backend, L)
-	if s.mu != sys.Mu || L.Rows != s.L.Rows || !slices.Equal(L.Data, s.L.Data) {
-		s.mu, s.L, s.chol.mu, s.spent = sys.Mu, L, math.NaN(), 0
+	if s.mu != sys.Mu || L.Rows != s.chol.L.Rows || !slices.Equal(L.Data, s.chol.L.Data) {
+		s.mu, s.chol.L, s.chol.mu, s.spent = sys.Mu, L, math.NaN(), 0
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"hash"
 	"hash/crc64"
 	"io"
-	"iter"
 	"slices"
 )
 
@@ -24,8 +23,8 @@ const Buffer = 1 << 16
 // partSize is how many numbers are converted at a time.
 const partSize = 1 << 12
 
-// Write writes a file.
-func Write(w io.Writer, magic string, header any, numbers iter.Seq[[]float64]) error {
+// Write writes a file with the magic string, the header, and the numbers of all slices in their order.
+func Write(w io.Writer, magic string, header any, numbers [][]float64) error {
 	text, err := json.Marshal(header)
 	if err != nil {
 		return err
@@ -44,7 +43,7 @@ func Write(w io.Writer, magic string, header any, numbers iter.Seq[[]float64]) e
 	if err := seal(); err != nil {
 		return err
 	}
-	for s := range numbers {
+	for _, s := range numbers {
 		for part := range slices.Chunk(s, partSize) {
 			if err := binary.Write(out, binary.LittleEndian, part); err != nil {
 				return err
@@ -81,7 +80,7 @@ func Open(r io.Reader, magic string, header any) (*Reader, error) {
 	if err != nil {
 		return nil, told(err)
 	}
-	if err := c.sealed(); err != nil {
+	if err := c.End(); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, header); err != nil {
@@ -107,18 +106,6 @@ func told(err error) error {
 	return err
 }
 
-// sealed compares the checksum.
-func (c *Reader) sealed() error {
-	var sum uint64
-	if err := binary.Read(c.in, binary.LittleEndian, &sum); err != nil {
-		return told(err)
-	}
-	if sum != c.sum.Sum64() {
-		return errors.New("the checksum does not match")
-	}
-	return nil
-}
-
 // Numbers reads the next numbers.
 func (c *Reader) Numbers(dst []float64) error {
 	for part := range slices.Chunk(dst, partSize) {
@@ -129,12 +116,21 @@ func (c *Reader) Numbers(dst []float64) error {
 	return nil
 }
 
-// End reads the checksum of the numbers, behind which another file may begin.
-func (c *Reader) End() error { return c.sealed() }
+// End compares the checksum behind the numbers. Another file may begin there.
+func (c *Reader) End() error {
+	var sum uint64
+	if err := binary.Read(c.in, binary.LittleEndian, &sum); err != nil {
+		return told(err)
+	}
+	if sum != c.sum.Sum64() {
+		return errors.New("the checksum does not match")
+	}
+	return nil
+}
 
 // Last is End at the end of what is read.
 func (c *Reader) Last() error {
-	if err := c.sealed(); err != nil {
+	if err := c.End(); err != nil {
 		return err
 	}
 	if _, err := c.in.ReadByte(); !errors.Is(err, io.EOF) {

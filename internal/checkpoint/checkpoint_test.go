@@ -15,7 +15,7 @@ const magic = "a test\n"
 // file is one with the given header and numbers.
 func file(t testing.TB, header any, numbers ...[]float64) []byte {
 	var b bytes.Buffer
-	if err := Write(&b, magic, header, slices.Values(numbers)); err != nil {
+	if err := Write(&b, magic, header, numbers); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -13,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
@@ -202,7 +201,7 @@ func (d *Data) checkpoint() string {
 
 func (d *Data) save(a *stream.Accumulator) error {
 	return atomicfile.Write(d.checkpoint(), func(w io.Writer) error {
-		if err := checkpoint.Write(w, passMagic, d.survey, slices.Values([][]float64(nil))); err != nil {
+		if err := checkpoint.Write(w, passMagic, d.survey, nil); err != nil {
 			return err
 		}
 		return a.Encode(w)
