@@ -93,7 +93,7 @@ func (s *Reweighted) Solve(
 	s.same(sys)
 	// Few cells take more iterations than usual, and others as many as in the call before. At an L that has taken as
 	// many as are worth a factor, it is likely to serve more calls.
-	worth, expected := s.factorIterations(cells), max(4*usualSolves, float64(s.last))+float64(s.spent)
+	worth, expected := s.factorIterations(sys, cells), max(4*usualSolves, float64(s.last))+float64(s.spent)
 	if done, err := s.bordered(ctx, B, sys, cells, norm, opt, &res, min(1, expected/worth)); done || err != nil {
 		return res, err
 	}
@@ -161,13 +161,16 @@ func (s *Reweighted) productWork(cells *linop.Cells) float64 {
 
 // factorIterations is how many iterations take as long as Cholesky's factor of the observed cells, +Inf where it takes
 // more memory than there is, or than eigenvectors of K.
-func (s *Reweighted) factorIterations(cells *linop.Cells) float64 {
+func (s *Reweighted) factorIterations(sys System, cells *linop.Cells) float64 {
 	l, _ := cells.Dims()
 	N, fl := float64(cells.Count()), float64(l)
 	if cells.Count() > mostPairs(l) || memory.Check("", 8*(4./3*N*N+fl*fl), "") != nil {
 		return math.Inf(1)
 	}
-	q := len(s.leading.Sigma)
+	q := 0
+	if k := &s.keep; k.dec != nil {
+		q = len(k.leading(s.near(sys)).Sigma)
+	}
 	c := costsOf(s.keep.cfg.Backend)
 	return c.cholesky(cells.Count(), 1, 1) / c.sketched.total(1, float64(len(s.lambda)), fl, float64(q))
 }
@@ -365,11 +368,16 @@ func (s *Reweighted) turn(L *linop.Spectral, cells *linop.Cells) error {
 	return nil
 }
 
+// near is the system with Λ in the place of L and the weights.
+func (s *Reweighted) near(sys System) System {
+	return System{K: sys.K, L: linop.Leading(blas.NewGeneral(0, len(s.lambda)), s.lambda, 0), Mu: sys.Mu}
+}
+
 // prepare makes eigenvectors of K, as many as the condition of the system asks for.
 func (s *Reweighted) prepare(ctx context.Context, sys System, cells *linop.Cells) error {
 	k := &s.keep
 	l, _ := cells.Dims()
-	near := System{K: sys.K, L: linop.Leading(blas.NewGeneral(0, len(s.lambda)), s.lambda, 0), Mu: sys.Mu}
+	near := s.near(sys)
 	k.each = s.productWork(cells)
 	if k.dec == nil || k.dec.T.Rows != l || k.stale && s.last > 2*s.fresh || !k.dec.whole() && k.coarse(near) {
 		k.exact, s.fresh = l <= k.below, 0
