@@ -3,12 +3,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
@@ -158,4 +160,21 @@ func flagsOnly(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return fmt.Errorf("%q is no flag: see %s --help", args[0], cmd.CommandPath())
+}
+
+// unknownFlag says which flag is near one that does not exist, or how the command is called.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	near := flags.SuggestionsFor(unknown.GetSpecifiedName())
+	if len(near) > 0 && len(unknown.GetSpecifiedName()) > 1 {
+		return fmt.Errorf("%w: is it --%s?", err, strings.Join(near, " or --"))
+	}
+	return fmt.Errorf("%w (usage: %s; see %s --help)", err, cmd.UseLine(), cmd.CommandPath())
 }

@@ -101,6 +101,7 @@ func newRoot() *cobra.Command {
 	}
 	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newUpdateCmd(),
 		newReportCmd(), newExportCmd(), &cobra.Command{Use: "kernels"}, &cobra.Command{Use: "tables"})
+	root.SetFlagErrorFunc(unknownFlag)
 	describe(root)
 	version.Add(root)
 	manual.Add(root)
