@@ -121,7 +121,7 @@ func (s *race) start(ctx context.Context) error {
 	default:
 		all := bases(len(table.Columns()))
 		for _, k := range all {
-			if err := s.addWhereItFits(ctx, k, mode{what: learn.Nothing}); err != nil {
+			if err := s.addWhereItFits(ctx, k, s.learning(learn.Nothing, "")); err != nil {
 				return err
 			}
 		}
@@ -137,13 +137,14 @@ func (s *race) start(ctx context.Context) error {
 	list := s.modes(learn.Both)
 	for _, k := range given {
 		for _, norm := range s.norms() {
-			for _, of := range list {
+			for _, set := range list {
 				models := []learn.Model{s.Setting.Model}
-				if s.Models != nil && of.what == learn.Both {
+				if s.Models != nil && set.Learn == learn.Both {
 					models = s.Models
 				}
-				for _, model := range models {
-					if err := s.add(ctx, k, of, model, norm); err != nil {
+				set.Kernels, set.Norm = k, norm
+				for _, set.Model = range models {
+					if err := s.add(ctx, set); err != nil {
 						return err
 					}
 				}
@@ -153,18 +154,19 @@ func (s *race) start(ctx context.Context) error {
 	return nil
 }
 
-// mode is what an arm learns, and the SPEC of its L where that is a kernel between outputs, or "".
-type mode struct {
-	what   learn.Learned
-	output string
+// learning is the setting of an arm that learns this, with L of the SPEC where that is a kernel between outputs, or "".
+func (s *race) learning(what learn.Learned, output string) learn.Setting {
+	set := s.Setting
+	set.Learn, set.OutputKernel = what, output
+	return set
 }
 
 // couples reports whether L lets outputs tell about each other.
-func (l mode) couples() bool { return l.what.OutputKernel() || l.output != "" }
+func couples(set *learn.Setting) bool { return set.Learn.OutputKernel() || set.OutputKernel != "" }
 
 // modes lists what arms learn: what the user says, or else these, and with each L that is a kernel between outputs
 // weights of kernels that are named, or nothing, which is faster. Where there is one such L, both are compared.
-func (s *race) modes(open ...learn.Learned) (list []mode) {
+func (s *race) modes(open ...learn.Learned) (list []learn.Setting) {
 	axis, outputs := []learn.Learned{learn.Nothing}, s.OutputKernels
 	switch {
 	case s.Setting.OutputKernel != "":
@@ -178,11 +180,11 @@ func (s *race) modes(open ...learn.Learned) (list []mode) {
 		copy(open, axis)
 	}
 	for _, what := range open {
-		list = append(list, mode{what: what})
+		list = append(list, s.learning(what, ""))
 	}
 	for _, spec := range outputs {
 		for _, what := range axis {
-			list = append(list, mode{what, spec})
+			list = append(list, s.learning(what, spec))
 		}
 	}
 	return list
@@ -212,40 +214,40 @@ func (s *race) kernelsOpen() bool {
 }
 
 // addWhereItFits is add where memory holds the dictionary on the largest part.
-func (s *race) addWhereItFits(ctx context.Context, kernels []string, of mode) error {
-	p, err := s.top.Plan(ctx, kernels, of.what, true)
+func (s *race) addWhereItFits(ctx context.Context, kernels []string, set learn.Setting) error {
+	p, err := s.top.Plan(ctx, kernels, set.Learn, true)
 	if err != nil || p.Bytes > float64(s.Method.Limit()) {
 		return err
 	}
-	return s.add(ctx, kernels, of, learn.Product, s.norms()[0])
+	set.Kernels, set.Norm, set.Model = kernels, s.norms()[0], learn.Product
+	return s.add(ctx, set)
 }
 
-// add adds an arm for each τ, unless it is there already.
-func (s *race) add(ctx context.Context, kernels []string, of mode, model learn.Model, norm string) error {
-	weights, diagonals, err := s.data.Start(ctx, kernels)
+// add adds an arm of the setting for each τ, unless it is there already.
+func (s *race) add(ctx context.Context, set learn.Setting) error {
+	weights, diagonals, err := s.data.Start(ctx, set.Kernels)
 	if err != nil {
 		return err
 	}
-	for _, tau := range s.Taus {
-		a := &arm{Setting: s.Setting, lambdas: slices.Clone(s.Lambdas), given: s.Lambdas != nil}
-		a.Kernels, a.Norm, a.Tau, a.Learn, a.OutputKernel, a.Model = kernels, norm, tau, of.what, of.output, model
+	size, err := size(&set, weights, diagonals)
+	if err != nil {
+		return err
+	}
+	if s.Lambdas == nil && size == 0 {
+		const zero = "the kernels %s are zero on all samples, as are those of columns that do not vary"
+		return fault.Input(zero, Brief(set.Kernels))
+	}
+	for _, set.Tau = range s.Taus {
+		a := &arm{Setting: set, lambdas: slices.Clone(s.Lambdas), given: s.Lambdas != nil}
 		p := a.point(0)
 		if slices.ContainsFunc(s.arms, func(b *arm) bool { q := b.point(0); return q.sameBut(&p) }) {
 			continue
 		}
-		size, err := size(&a.Setting, weights, diagonals)
-		if err != nil {
-			return err
+		if !a.given {
+			a.lambdas = defaults.Path(size * s.relative(set.Tau))
 		}
-		if a.lambdas == nil && size == 0 {
-			const zero = "the kernels %s are zero on all samples, as are those of columns that do not vary"
-			return fault.Input(zero, Brief(kernels))
-		}
-		if a.lambdas == nil {
-			a.lambdas = defaults.Path(size * s.relative(tau))
-		}
-		a.closed = s.data.Offers().Table != nil && of.what == learn.Nothing && of.output == "" &&
-			dictionary.Exact(kernels) && learn.LossOf(s.data).Kind == loss.Squared
+		a.closed = s.data.Offers().Table != nil && set.Learn == learn.Nothing && set.OutputKernel == "" &&
+			dictionary.Exact(set.Kernels) && learn.LossOf(s.data).Kind == loss.Squared
 		a.in = slices.Repeat([]bool{true}, len(a.lambdas))
 		a.move(1, s.folds)
 		s.arms = append(s.arms, a)
@@ -302,23 +304,23 @@ func (s *race) learners(ctx context.Context) error {
 	}
 	for ; len(leaders) > 0 && len(s.arms) == old; leaders = leaders[:len(leaders)-1] {
 		union := union(leaders)
-		for _, of := range list {
+		for _, set := range list {
 			kernels, rows := union, append(slices.Clone(union), rowKernel)
-			if s.fills() && of.couples() && of.what.Weights() {
+			if s.fills() && couples(&set) && set.Learn.Weights() {
 				kernels = rows
 			}
-			if err := s.addWhereItFits(ctx, kernels, of); err != nil {
+			if err := s.addWhereItFits(ctx, kernels, set); err != nil {
 				return err
 			}
-			if s.fills() && of.output != "" {
-				if err := s.addWhereItFits(ctx, rows, of); err != nil {
+			if s.fills() && set.OutputKernel != "" {
+				if err := s.addWhereItFits(ctx, rows, set); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	for _, a := range s.arms[old:] {
-		further := s.fills() && mode{a.Learn, a.OutputKernel}.couples()
+		further := s.fills() && couples(&a.Setting)
 		for i := range a.in {
 			a.in[i] = a.given || first <= i && (i <= last || further)
 		}
@@ -399,8 +401,9 @@ func (s *race) sum(ctx context.Context) error {
 	if !asked && (n < 2 || m < 2 || float64(m)*math.Pow(float64(n*l), 2) > lossSamples*lossSamples) {
 		return nil
 	}
-	old := len(s.arms)
-	if err := s.add(ctx, best.Kernels, mode{what: learn.Both}, learn.Sum, s.norms()[0]); err != nil {
+	old, sum := len(s.arms), s.learning(learn.Both, "")
+	sum.Kernels, sum.Norm, sum.Model = best.Kernels, s.norms()[0], learn.Sum
+	if err := s.add(ctx, sum); err != nil {
 		return err
 	}
 	for _, a := range s.arms[old:] {

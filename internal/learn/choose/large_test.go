@@ -156,6 +156,11 @@ func TestSumsAreTheSamples(t *testing.T) {
 	}
 }
 
+// fixedWeights is a setting in which only C is learned.
+func fixedWeights(kernels ...string) learn.Setting {
+	return learn.Setting{Kernels: kernels, Norm: "lp:2", Learn: learn.Nothing, Model: learn.Product}
+}
+
 // TestFinishWithFeatures ends with all fits of its last phase done.
 func TestFinishWithFeatures(t *testing.T) {
 	const l, part = 400, 200
@@ -167,8 +172,7 @@ func TestFinishWithFeatures(t *testing.T) {
 	if err := s.take(d, rung{samples: part, targets: 3}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.add(t.Context(), []string{"gaussian:all:median"}, mode{what: learn.Nothing}, learn.Product,
-		"lp:2"); err != nil {
+	if err := s.add(t.Context(), fixedWeights("gaussian:all:median")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.compare(t.Context(), 0, s.folds); err != nil {
@@ -278,10 +282,9 @@ func TestFinishLeavesPlateau(t *testing.T) {
 		if err := s.take(d, rung{samples: part, targets: 1}); err != nil {
 			t.Fatal(err)
 		}
-		kernels := []string{
-			"gaussian:all:median*0.25", "laplacian:all:median*0.25", "laplacian:all:median", "linear:all",
-		}
-		if err := s.add(t.Context(), kernels, mode{what: learn.Nothing}, learn.Product, "lp:2"); err != nil {
+		set := fixedWeights("gaussian:all:median*0.25", "laplacian:all:median*0.25", "laplacian:all:median",
+			"linear:all")
+		if err := s.add(t.Context(), set); err != nil {
 			t.Fatal(err)
 		}
 		a := s.arms[0]

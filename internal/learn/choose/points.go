@@ -74,16 +74,19 @@ func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predi
 	if slices.ContainsFunc(folds, func(f int) bool { return each[f] == nil }) {
 		return nil, predicted
 	}
-	enough, together := doubt, s.margin(folds, doubt, func(f int) (a, b float64) {
-		return learn.Mean(s.constant[f]), learn.Mean(each[f])
-	}) > 0
+	better := func(of func(errors []float64) float64, standardErrors float64) bool {
+		var a, b []float64
+		for _, f := range folds {
+			a, b = append(a, of(s.constant[f])), append(b, of(each[f]))
+		}
+		return s.worse(a, b, standardErrors)
+	}
+	enough, together := doubt, better(learn.Mean, doubt)
 	if together {
 		enough = closeCall
 	}
 	for k := range predicted {
-		predicted[k] = s.fills() && together || s.margin(folds, enough, func(f int) (a, b float64) {
-			return s.constant[f][k], each[f][k]
-		}) > 0
+		predicted[k] = s.fills() && together || better(func(errors []float64) float64 { return errors[k] }, enough)
 	}
 	for _, f := range folds {
 		mixed := slices.Clone(s.constant[f])
@@ -97,36 +100,26 @@ func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predi
 	return errors, predicted
 }
 
-// margin is by how much more than so many standard errors of the difference the errors a exceed b, where both are
-// known; of one fold there is no standard error.
+// worse reports whether the errors a of folds exceed b by more than so many standard errors of the difference, where
+// both are known; of one fold there is no standard error.
 // Folds share training samples: with J folds, each of which tests the part p/(1+p) of the
 // samples, the variance of the mean is (1/J + p) times that of a difference.
 // (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003.)
-func (s *race) margin(folds []int, standardErrors float64, errors func(f int) (a, b float64)) float64 {
+func (s *race) worse(a, b []float64, standardErrors float64) bool {
 	var d []float64
-	for _, f := range folds {
-		a, b := errors(f)
-		if v := s.value(a) - s.value(b); !math.IsNaN(v) {
+	for f := range a {
+		if v := s.value(a[f]) - s.value(b[f]); !math.IsNaN(v) {
 			d = append(d, v)
 		}
 	}
 	switch len(d) {
 	case 0:
-		return 0
+		return false
 	case 1:
-		return d[0]
+		return d[0] > 0
 	}
 	mean, sd := stat.MeanStdDev(d, nil)
-	return mean - standardErrors*sd*math.Sqrt(1/float64(len(d))+1/float64(max(s.folds/max(s.Repeats, 1)-1, 1)))
-}
-
-// worse reports whether the errors a exceed b on all folds together by more than so many standard errors.
-func (s *race) worse(a, b []float64, standardErrors float64) bool {
-	all := make([]int, len(a))
-	for f := range all {
-		all[f] = f
-	}
-	return s.margin(all, standardErrors, func(f int) (float64, float64) { return a[f], b[f] }) > 0
+	return mean > standardErrors*sd*math.Sqrt(1/float64(len(d))+1/float64(max(s.folds/max(s.Repeats, 1)-1, 1)))
 }
 
 // byMean lists the targets that are not predicted better than by their mean. Accuracy is of all together.

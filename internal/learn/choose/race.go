@@ -88,12 +88,7 @@ func (s *race) run(ctx context.Context) error {
 	if err := s.begins(ctx); err != nil {
 		return err
 	}
-	enter := 0
-	for k, r := range list {
-		if r.repeat == 0 {
-			enter = max(0, k-1)
-		}
-	}
+	enter := max(0, len(list)-max(s.Repeats, 1)-1)
 	for k, r := range list {
 		if err := s.take(s.top, r); err != nil {
 			return err

@@ -66,8 +66,8 @@ func TestArmsDiffer(t *testing.T) {
 	}
 	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, data: d, folds: 2}
 	for _, what := range []learn.Learned{learn.Nothing, learn.Nothing, learn.Weights} {
-		kernels := []string{"gaussian:all:median"}
-		if err := s.add(t.Context(), kernels, mode{what: what}, learn.Product, "lp:1"); err != nil {
+		set := learn.Setting{Kernels: []string{"gaussian:all:median"}, Norm: "lp:1", Learn: what, Model: learn.Product}
+		if err := s.add(t.Context(), set); err != nil {
 			t.Fatal(err)
 		}
 	}
