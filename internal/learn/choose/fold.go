@@ -19,8 +19,7 @@ import (
 func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 	record := func(a *arm, i int, e learn.Errors) {
 		a.errors[i][f] = known(e.Each(s.Metric))
-		s.better(learn.Mean(a.errors[i][f]))
-		s.step(1)
+		s.step(1, learn.Mean(a.errors[i][f]))
 	}
 	if err := s.foldClosed(ctx, arms, f, record); err != nil {
 		return err
@@ -38,7 +37,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 			t, err = s.data.Train(ctx, a.Kernels, a.Learn, f)
 			if s.skips(err) {
 				t = nil
-				s.step(len(lambdas))
+				s.step(len(lambdas), math.NaN())
 				continue
 			}
 			if err != nil {
@@ -62,7 +61,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 		if err != nil {
 			return err
 		}
-		s.step(len(lambdas) - tried)
+		s.step(len(lambdas)-tried, math.NaN())
 	}
 	return nil
 }
@@ -83,7 +82,7 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*
 		var e []learn.Errors
 		phase.Do(ctx, phase.Ridge, func(ctx context.Context) { e, err = r.Errors(ctx, a.Kernels, a.Tau, lambdas) })
 		if s.skips(err) {
-			s.step(len(lambdas))
+			s.step(len(lambdas), math.NaN())
 			continue
 		}
 		if err != nil {

@@ -168,7 +168,7 @@ func TestFinishWithFeatures(t *testing.T) {
 	d := rowsIn(t, X, Y, 1<<20)
 	s := &race{Job: Job{Options: Options{Folds: 3, Metric: "nmse", Taus: []float64{0}}}, all: d, data: d, top: d}
 	var last learn.Progress
-	s.watch = func(p learn.Progress) { last = p }
+	s.Method.Watch = func(p learn.Progress) { last = p }
 	if err := s.take(d, rung{samples: part, targets: 3}); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.step(1)
+		s.step(1, math.NaN())
 	}
 	r, err := s.summarize([]int{0})
 	if err != nil {

@@ -12,8 +12,6 @@ import (
 
 // progress counts the fits of a phase and tells where it stands.
 type progress struct {
-	watch    func(learn.Progress)
-	metric   string
 	deadline time.Time // zero: none
 
 	mu          sync.Mutex
@@ -24,36 +22,33 @@ type progress struct {
 }
 
 // begin starts a phase of so many fits.
-func (p *progress) begin(phase string, total int) {
+func (s *race) begin(phase string, total int) {
+	p := &s.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.phase, p.started, p.done, p.total, p.best = phase, time.Now(), 0, total, math.NaN()
-	p.tell()
+	s.tell()
 }
 
-// better notes the metric that a fit has on a fold.
-func (p *progress) better(metric float64) {
+// step counts fits, and notes the metric that they have on a fold, NaN where it is not known.
+func (s *race) step(fits int, metric float64) {
+	p := &s.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if math.IsNaN(p.best) || p.metric != "accuracy" && metric < p.best || p.metric == "accuracy" && metric > p.best {
+	if math.IsNaN(p.best) || s.Metric != "accuracy" && metric < p.best || s.Metric == "accuracy" && metric > p.best {
 		p.best = metric
 	}
-}
-
-// step counts fits.
-func (p *progress) step(fits int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.done += fits
-	p.tell()
+	s.tell()
 }
 
-func (p *progress) tell() {
-	if p.watch == nil {
+func (s *race) tell() {
+	if s.Method.Watch == nil {
 		return
 	}
+	p := &s.progress
 	at := learn.Progress{
-		Phase: p.phase, Done: float64(p.done) / float64(max(p.total, 1)), Left: -1, Metric: p.metric,
+		Phase: p.phase, Done: float64(p.done) / float64(max(p.total, 1)), Left: -1, Metric: s.Metric,
 		Best: p.best,
 	}
 	if spent := time.Since(p.started); p.done > 0 && spent > 0 {
@@ -65,5 +60,5 @@ func (p *progress) tell() {
 			at.Left = left
 		}
 	}
-	p.watch(at)
+	s.Method.Watch(at)
 }

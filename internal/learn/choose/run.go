@@ -36,11 +36,10 @@ func (s *race) decide(ctx context.Context) (*Result, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	s.progress.watch, s.progress.metric = s.Method.Watch, s.Metric
 	limited, cancel := ctx, func() {}
 	if s.Budget > 0 {
-		s.progress.deadline = time.Now().Add(s.Budget)
-		limited, cancel = context.WithDeadline(ctx, s.progress.deadline)
+		s.deadline = time.Now().Add(s.Budget)
+		limited, cancel = context.WithDeadline(ctx, s.deadline)
 	}
 	defer cancel()
 	s.Method.Tol, s.Method.Trace = s.Tol, nil
