@@ -262,8 +262,8 @@ func (r *Resolver) Features(ctx context.Context, specs []string, D int) ([]strin
 		specs = defaults.Kernels(r.z.Cols)
 	}
 	out := slices.Clone(specs)
-	narrow, wide := map[int]int{}, map[int]int{} // kernels of each SPEC that are approximated
-	narrows, wides, left := 0, 0, D
+	var narrow, wide []int          // SPECs of kernels that are approximated
+	narrows, wides, left := 0, 0, D // numbers of their kernels, and of features for them
 	for i, text := range specs {
 		d, _, err := r.Resolve(ctx, []string{text})
 		if err != nil {
@@ -271,20 +271,16 @@ func (r *Resolver) Features(ctx context.Context, specs []string, D int) ([]strin
 		}
 		exact := Width(d)
 		switch {
-		case d[0].Approx != nil:
-			left -= exact
-		case NeedsSamples(d) == nil && exact > 0 && exact <= D/4:
+		case d[0].Approx != nil || NeedsSamples(d) == nil && exact > 0 && exact <= D/4:
 			left -= exact
 		case d[0].Dim() == 1:
-			narrow[i] = len(d)
-			narrows += len(d)
+			narrow, narrows = append(narrow, i), narrows+len(d)
 		default:
-			wide[i] = len(d)
-			wides += len(d)
+			wide, wides = append(wide, i), wides+len(d)
 		}
 	}
-	approximate := func(part map[int]int, count int) {
-		for i := range part {
+	approximate := func(part []int, count int) {
+		for _, i := range part {
 			out[i] = fmt.Sprintf("nystrom:%s:%d", specs[i], max(count, 1))
 		}
 	}

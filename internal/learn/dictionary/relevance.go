@@ -19,6 +19,9 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
+// learnedFeatures are the FEATURES of a SPEC that the data tell, all but the first by their targets.
+var learnedFeatures = []string{defaults.Ranks, lengths.Features, defaults.RelevantColumns, defaults.RelevantDirections}
+
 // learnGroups learns the ranks, the lengths and the relevant columns and directions that SPECs refer to, where the
 // caller gave no group of that name and none was learned before.
 func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
@@ -27,13 +30,12 @@ func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
 		if err != nil {
 			return fault.From(err)
 		}
-		learn := r.learner(s)
 		means := func(g kernel.Group) bool { return s.Means(&g, 0) }
-		if learn == nil || slices.ContainsFunc(r.groups(), means) {
+		if !slices.Contains(learnedFeatures, s.Features) || slices.ContainsFunc(r.groups(), means) {
 			continue
 		}
 		var g []kernel.Group
-		phase.Do(ctx, phase.Columns, func(ctx context.Context) { g, err = learn(ctx) })
+		phase.Do(ctx, phase.Columns, func(ctx context.Context) { g, err = r.learn(ctx, s) })
 		if err != nil {
 			return err
 		}
@@ -42,45 +44,32 @@ func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
 	return nil
 }
 
-// learner is how the groups are learned that the SPEC refers to, nil where it refers to none.
-func (r *Resolver) learner(s kernel.Spec) func(context.Context) ([]kernel.Group, error) {
-	switch s.Features {
-	case defaults.Ranks:
-		return func(context.Context) ([]kernel.Group, error) { return []kernel.Group{ranks(r.z)}, nil }
-	case lengths.Features:
-		return func(ctx context.Context) ([]kernel.Group, error) { return r.learnLengths(ctx, s) }
-	case defaults.RelevantColumns, defaults.RelevantDirections:
-		return func(ctx context.Context) ([]kernel.Group, error) {
-			g, err := r.relevance(ctx, s.Features)
-			return []kernel.Group{g}, err
-		}
+// learn returns the groups that the SPEC refers to by FEATURES that the data tell.
+func (r *Resolver) learn(ctx context.Context, s kernel.Spec) ([]kernel.Group, error) {
+	if s.Features == defaults.Ranks {
+		return []kernel.Group{ranks(r.z)}, nil
 	}
-	return nil
+	if r.y.Rows != r.z.Rows {
+		return nil, fault.Input("%s is learned from targets of samples, which the checkpoint of a stream by an older "+
+			"version lacks", s.Features)
+	}
+	if s.Features == lengths.Features {
+		return r.learnLengths(ctx, s)
+	}
+	g, err := r.relevance(ctx, s.Features)
+	return []kernel.Group{g}, err
 }
 
 // LearnFromTargets reports whether some of the SPECs have columns, directions or lengths that targets tell.
 func LearnFromTargets(specs []string) bool {
-	told := []string{lengths.Features, defaults.RelevantColumns, defaults.RelevantDirections}
 	return slices.ContainsFunc(specs, func(text string) bool {
 		s, err := kernel.Parse(text)
-		return err == nil && slices.Contains(told, s.Features)
+		return err == nil && slices.Contains(learnedFeatures[1:], s.Features)
 	})
-}
-
-// withTargets refuses to learn the group where there are no targets.
-func (r *Resolver) withTargets(group string) error {
-	if r.y.Rows != r.z.Rows {
-		return fault.Input("%s is learned from targets of samples, which the checkpoint of a stream by an older "+
-			"version lacks", group)
-	}
-	return nil
 }
 
 // learnLengths is, for each kernel of the SPEC, the group of all columns, and ranks, with their inverse lengths.
 func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []kernel.Group, err error) {
-	if err := r.withTargets(lengths.Features); err != nil {
-		return nil, err
-	}
 	opt := lengths.Options{Seed: r.opt.Seed, Backend: r.opt.Backend}
 	g, z := r.lengthColumns()
 	if start, ok := r.opt.Start[s.Sum()]; ok && len(start.Scale[0]) == z.Cols {
@@ -99,10 +88,7 @@ func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []ke
 }
 
 // relevance learns the relevant columns or directions on some of the samples.
-func (r *Resolver) relevance(ctx context.Context, name string) (g kernel.Group, err error) {
-	if err := r.withTargets(name); err != nil {
-		return g, err
-	}
+func (r *Resolver) relevance(ctx context.Context, name string) (kernel.Group, error) {
 	z, y := r.z, r.y
 	if z.Rows > defaults.SomeSamples {
 		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.SomeSamples)).Perm(z.Rows)[:defaults.SomeSamples]
