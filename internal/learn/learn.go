@@ -308,12 +308,16 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, err
 // single reports whether t holds Gram matrices in single precision. Rounding them changes K·C by up to 2⁻²⁴·‖K‖·‖C‖,
 // which μ ≪ ‖K‖ makes far more than [defaults.ExactTol]: the gap says how exact coefficients are worth being.
 func single(t Training) bool {
-	k := t.Kernelled()
-	if k == nil {
-		return false
-	}
-	K, _ := k.Kernels()
+	K, _ := kernelsOf(t)
 	return linop.PrecisionOf(K) == blas.Float32
+}
+
+// kernelsOf are the kernels on the samples of t, and the targets; none where it has explicit features.
+func kernelsOf(t Training) (K linop.Separate, Y blas.General) {
+	if k := t.Kernelled(); k != nil {
+		return k.Kernels()
+	}
+	return nil, Y
 }
 
 // Path solves a training set for falling λ, each time starting from the solution
@@ -437,23 +441,16 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 
 // complete reports whether t has kernels on its samples, of which no target is missing.
 func complete(t Training) bool {
-	k := t.Kernelled()
-	if k == nil {
-		return false
-	}
-	K, Y := k.Kernels()
+	K, Y := kernelsOf(t)
 	return K != nil && !columns.Missing(Y)
 }
 
 // likelihood learns the variance components of a mixed model.
 func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observed int) (*Outcome, error) {
-	k := t.Kernelled()
-	if k == nil {
-		return nil, errLikelihood
-	}
-	K, Y := k.Kernels()
+	K, Y := kernelsOf(t)
 	if K == nil {
-		return nil, errLikelihood
+		return nil, fault.Input("a sum of separable kernels is not available by likelihood in explicit features: it " +
+			"needs kernels on the samples")
 	}
 	p, _, err := m.problem(t, s)
 	if err != nil {
@@ -472,7 +469,3 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observe
 	remember(t, out.Model)
 	return out, err
 }
-
-// errLikelihood refuses explicit features.
-var errLikelihood = fault.Input("a sum of separable kernels is not available by likelihood in explicit features: it " +
-	"needs kernels on the samples")

@@ -87,13 +87,10 @@ func (a *Axis) Part(outputs []int) *Axis {
 
 // places are the numbers in Points of outputs at hand.
 func (a *Axis) places(outputs []int) []int {
-	places := slices.Clone(outputs)
-	for k, i := range places {
-		if a.part != nil {
-			places[k] = a.part[i]
-		}
+	if a.part == nil {
+		return slices.Clone(outputs)
 	}
-	return places
+	return pick(a.part, outputs)
 }
 
 // scaled brings the coordinates of points to the variances that 1 is on the axis.
@@ -137,12 +134,7 @@ func (a *Axis) between(spec string, points, others [][]float64) (blas.General, e
 }
 
 // pointsOf are those of some outputs at hand.
-func (a *Axis) pointsOf(outputs []int) (points [][]float64) {
-	for _, i := range a.places(outputs) {
-		points = append(points, a.Points[i])
-	}
-	return points
-}
+func (a *Axis) pointsOf(outputs []int) [][]float64 { return pick(a.Points, a.places(outputs)) }
 
 // spectrum is the matrix of the SPEC between outputs at hand, without eigenvalues that are lost in rounding.
 func (a *Axis) spectrum(spec string, outputs []int) (*linop.Spectral, error) {
@@ -290,7 +282,8 @@ func (a *Axis) weights(spec string, outputs []int, points [][]float64) (W blas.G
 	return W, nil
 }
 
-func pick(values, places []int) (some []int) {
+// pick are the values at the places.
+func pick[T any](values []T, places []int) (some []T) {
 	for _, i := range places {
 		some = append(some, values[i])
 	}

@@ -119,14 +119,22 @@ func (in *Inputs) CheckWidth(X blas.General) error {
 // messages.
 func (in *Inputs) Scale(X blas.General, first int, missing []int) error {
 	for i := range X.Rows {
-		for j, v := range blas.Row(X, i) {
-			if math.IsInf(v, 0) || in.Strict && math.IsNaN(v) {
+		row := blas.Row(X, i)
+		for j, v := range row {
+			switch {
+			case math.IsInf(v, 0) || in.Strict && math.IsNaN(v):
 				return fault.Input("row %d, column %d (%s) of the inputs is %s", first+i+1, j+1, in.Names[j], cell(v))
+			case math.IsNaN(v):
+				row[j] = in.Fill[j]
+				if missing != nil {
+					missing[j]++
+				}
 			}
 		}
+		for j, low := range in.Low {
+			row[j] = max(low, min(row[j], in.High[j]))
+		}
 	}
-	fill(X, in.Fill, missing)
-	clamp(X, in.Low, in.High)
 	if in.Scaler != nil {
 		in.Scaler.Apply(X)
 	}
@@ -200,14 +208,14 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 // WithIntercepts is out with these added to the learned outputs.
 func (out *Outputs) WithIntercepts(b []float64) *Outputs {
 	with, n := *out, len(out.Names)
-	s := &Scaler{Mean: make([]float64, n), Scale: slices.Repeat([]float64{1}, n), Constant: make([]bool, n)}
-	if out.Scaler != nil {
-		s = &Scaler{Mean: slices.Clone(out.Scaler.Mean), Scale: out.Scaler.Scale, Constant: out.Scaler.Constant}
+	if with.Scaler == nil {
+		with.Scaler = &Scaler{Mean: make([]float64, n), Scale: slices.Repeat([]float64{1}, n), Constant: make([]bool, n)}
 	}
+	shift := make([]float64, n)
 	for k, j := range out.Live {
-		s.Mean[j] += s.Scale[j] * b[k]
+		shift[j] = with.Scaler.Scale[j] * b[k]
 	}
-	with.Scaler = s
+	with.Shift(shift)
 	return &with
 }
 
@@ -215,9 +223,7 @@ func (out *Outputs) WithIntercepts(b []float64) *Outputs {
 func (out *Outputs) Shift(b []float64) {
 	s := *out.Scaler
 	s.Mean = slices.Clone(s.Mean)
-	for j, v := range b {
-		s.Mean[j] += v
-	}
+	blas.Axpy(1, b, s.Mean)
 	out.Scaler = &s
 }
 
@@ -245,10 +251,6 @@ func CheckOutputs(Y, W blas.General, opt *Options) error {
 // LearnOutputs is NewOutputs by the moments of the observed cells of Y with the weights W, which CheckOutputs has
 // passed, with the targets to learn: Y itself when all are learned as they are. NaN is a missing cell.
 func LearnOutputs(Y, W blas.General, opt *Options) (out *Outputs, Z blas.General, warnings []string, err error) {
-	names, err := named(opt.OutputNames, Y.Cols, "y", "output")
-	if err != nil {
-		return nil, Y, nil, err
-	}
 	missing := make([]int, Y.Cols)
 	for i := range Y.Rows {
 		for j, v := range blas.Row(Y, i) {
@@ -259,11 +261,10 @@ func LearnOutputs(Y, W blas.General, opt *Options) (out *Outputs, Z blas.General
 	}
 	s := MeasureWeighted(Y, W)
 	s.adapt(Y, W, opt.Loss)
-	out, warnings, err = NewOutputs(s, opt)
-	warnings = slices.Concat(MissingTargets(names, missing, Y.Rows), warnings, opt.Notes)
-	if err != nil {
+	if out, warnings, err = NewOutputs(s, opt); err != nil {
 		return nil, Y, nil, err
 	}
+	warnings = slices.Concat(MissingTargets(out.Names, missing, Y.Rows), warnings, opt.Notes)
 	Z = Y
 	if out.Scaler != nil && opt.Loss.Kind != loss.Logistic {
 		Z = blas.Clone(Y)
@@ -348,11 +349,7 @@ func (out *Outputs) Restore(dst, F blas.General) {
 
 // LiveNames are the names of the outputs that are learned.
 func (out *Outputs) LiveNames() []string {
-	names := make([]string, len(out.Live))
-	for k, j := range out.Live {
-		names[k] = out.Names[j]
-	}
-	return names
+	return pick(out.Names, out.Live)
 }
 
 // Take copies the given columns of a; all of them is a itself.

@@ -211,29 +211,3 @@ func bulk(v []float64) (from, to int) {
 	}
 	return from, to
 }
-
-// clamp moves values into the limits.
-func clamp(a blas.General, low, high []float64) {
-	for i := range a.Rows {
-		row := blas.Row(a, i)
-		for j := range low {
-			row[j] = max(low[j], min(row[j], high[j]))
-		}
-	}
-}
-
-// fill replaces missing cells (NaN) by the column's mean and adds their number in each column to count unless that is
-// nil.
-func fill(a blas.General, mean []float64, count []int) {
-	for i := range a.Rows {
-		row := blas.Row(a, i)
-		for j, v := range row {
-			if math.IsNaN(v) {
-				row[j] = mean[j]
-				if count != nil {
-					count[j]++
-				}
-			}
-		}
-	}
-}

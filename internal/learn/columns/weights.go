@@ -175,11 +175,7 @@ func (out *Outputs) Offsets() []float64 {
 	if out.loss.Kind != loss.Logistic || out.Scaler == nil {
 		return nil
 	}
-	b := make([]float64, len(out.Live))
-	for k, j := range out.Live {
-		b[k] = out.Scaler.Mean[j]
-	}
-	return b
+	return pick(out.Scaler.Mean, out.Live)
 }
 
 // uncross puts the quantiles of every target into ascending order.
