@@ -118,32 +118,28 @@ func (r *Resolver) shares(s kernel.Spec, made int) []float64 {
 // the lengths, and no diagonal of a weighted sum of kernels whose diagonals are 1.
 func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {
 	var instead []kernel.Group
-	var others []string
 	for _, text := range specs {
 		if s, err := kernel.Parse(text); err == nil && s.Features == lengths.Features {
 			instead = append(instead, r.standardising(s)...)
-		} else {
-			others = append(others, text)
 		}
-	}
-	if err := r.learnGroups(ctx, others); err != nil {
-		return nil, nil, err
 	}
 	outline := *r
 	outline.lengths, outline.learned = nil, slices.Concat(instead, r.learned)
-	return outline.Resolve(ctx, specs)
+	d, weights, err := outline.Resolve(ctx, specs)
+	r.learned = outline.learned[len(instead):]
+	return d, weights, err
 }
 
 // standardising is the groups of learned lengths where all lengths are those of standardised columns times √d.
 func (r *Resolver) standardising(s kernel.Spec) (groups []kernel.Group) {
 	g, z := r.lengthColumns()
 	m := columns.Measure(z)
+	g.Scale = make([]float64, len(m.Scale))
 	vary := 0.0
 	for c, deviation := range m.Scale {
-		g.Scale = append(g.Scale, 1/deviation)
-		if vary++; m.Constant[c] {
-			g.Scale[c] = 0
-			vary--
+		if !m.Constant[c] {
+			g.Scale[c] = 1 / deviation
+			vary++
 		}
 	}
 	blas.Scal(1/math.Sqrt(max(vary, 1)), g.Scale)
