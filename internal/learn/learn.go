@@ -257,102 +257,6 @@ type Plan struct {
 	Held          float64 // in use from the start to the end
 }
 
-// Method is how a setting is solved.
-type Method struct {
-	Env
-	Solver, Sylvester string  // of packages bcd and sylvester
-	Tol               float64 // relative gap to reach
-	MaxOuter          int
-	Trace             func(bcd.Step) error
-	CStep             sylvester.Solver // of [Revise], in the place of Sylvester; nil for none
-	Global            bool             // [Fit] bounds the objective of a product model from below over all η and L
-	Checkpoint        string           // file that keeps where [Fit] stands; "" means none
-}
-
-// problem is the learning problem of a training set, and how it is solved.
-func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, error) {
-	p := &bcd.Problem{
-		Space: t.Space(), Lambda: s.Lambda,
-		Model: bcd.ProductOf(s.Learn.Weights() && m.Solver != "okl", s.Learn.OutputKernel()),
-	}
-	if s.Model == Sum {
-		p.Model |= bcd.Sum
-	}
-	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
-	if s.OutputKernel != "" {
-		var err error
-		out := t.Outputs()
-		if p.L, err = out.Axis.OutputKernel(s.OutputKernel, out.Live, p.Tau); err != nil {
-			return nil, bcd.Options{}, err
-		}
-	}
-	if !s.Learn.Weights() {
-		p.Eta = t.Weights()
-	}
-	if s.Learn.Weights() || m.Global {
-		p.Norm = s.Reg()
-	}
-	so := bcd.Options{
-		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,
-		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace, MaxBytes: m.MaxBytes,
-	}
-	if s.Learn == Nothing && !single(t) {
-		so.InnerTol = defaults.ExactTol
-	}
-	if rereads, _ := t.Rereads(); rereads && (so.Sylvester == "" || so.Sylvester == "auto") {
-		so.Sylvester = "rotated" // it does with products
-	}
-	return p, so, nil
-}
-
-// single reports whether t holds Gram matrices in single precision. Rounding them changes K·C by up to 2⁻²⁴·‖K‖·‖C‖,
-// which μ ≪ ‖K‖ makes far more than [defaults.ExactTol]: the gap says how exact coefficients are worth being.
-func single(t Training) bool {
-	K, _ := kernelsOf(t)
-	return linop.PrecisionOf(K) == blas.Float32
-}
-
-// kernelsOf are the kernels on the samples of t, and the targets; none where it has explicit features.
-func kernelsOf(t Training) (K linop.Separate, Y blas.General) {
-	if k := t.Kernelled(); k != nil {
-		return k.Kernels()
-	}
-	return nil, Y
-}
-
-// Path solves a training set for falling λ, each time starting from the solution
-// before, and calls each with the errors on the fold. It ends when each returns true.
-func (m *Method) Path(
-	ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool),
-) error {
-	p, so, err := m.problem(t, &s)
-	if err != nil {
-		return err
-	}
-	if s.Learn == Nothing && complete(t) { // one sketch or decomposition of the kernels serves all λ
-		cfg := sylvester.Config{Backend: m.Backend, Seed: m.Seed}
-		if so.CStep, err = sylvester.New(cmp.Or(so.Sylvester, "auto"), cfg); err != nil {
-			return fault.Mark(err)
-		}
-	}
-	for i, lambda := range lambdas {
-		p.Lambda = lambda
-		res, err := bcd.Solve(ctx, p, so)
-		if res == nil || ctx.Err() != nil {
-			return fault.From(cmp.Or(err, ctx.Err()))
-		}
-		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C), Ls: res.Ls}
-		e, err := t.Errors(ctx, res)
-		if err != nil {
-			return err
-		}
-		if each(i, e) {
-			return nil
-		}
-	}
-	return nil
-}
-
 // Outcome is a model and how its fit ended.
 type Outcome struct {
 	*model.Model
@@ -385,8 +289,11 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.checkGlobal(p); err != nil {
-		return nil, err
+	bounds := m.Global && p.Model != bcd.Sum
+	if bounds {
+		if err := p.CheckSum(); err != nil {
+			return nil, fault.Mark(err)
+		}
 	}
 	l, _ := d.Size()
 	so.Freedom = l > defaults.IntervalSamples && p.Model&bcd.Sum == 0 && Plain(d) && complete(t)
@@ -414,8 +321,12 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if res == nil {
 		return nil, fault.From(err)
 	}
-	sum, e := m.global(ctx, p, so, res)
-	err = errors.Join(err, e)
+	var sum *bcd.Result
+	if bounds && ctx.Err() == nil {
+		var e error
+		sum, e = m.global(ctx, p, so, res)
+		err = errors.Join(err, e)
+	}
 	var outputs *columns.Outputs
 	if len(s.Losses) > 1 && err == nil {
 		if outputs, err = m.quantiles(ctx, t, p, so, s.Losses, res); outputs == nil {
@@ -437,12 +348,6 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		err = errors.Join(err, out.Prepare(ctx, res.Freedom))
 	}
 	return out, err
-}
-
-// complete reports whether t has kernels on its samples, of which no target is missing.
-func complete(t Training) bool {
-	K, Y := kernelsOf(t)
-	return K != nil && !columns.Missing(Y)
 }
 
 // likelihood learns the variance components of a mixed model.

@@ -1,0 +1,301 @@
+// This file solves training sets: along a path of λ, with refits without each sample, at weights and output kernels
+// that are known, as a sum of separable kernels, and without each fold.
+
+package learn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// Method is how a setting is solved.
+type Method struct {
+	Env
+	Solver, Sylvester string  // of packages bcd and sylvester
+	Tol               float64 // relative gap to reach
+	MaxOuter          int
+	Trace             func(bcd.Step) error
+	CStep             sylvester.Solver // of [Revise], in the place of Sylvester; nil for none
+	Global            bool             // [Fit] bounds the objective of a product model from below over all η and L
+	Checkpoint        string           // file that keeps where [Fit] stands; "" means none
+}
+
+// problem is the learning problem of a training set, and how it is solved.
+func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, error) {
+	p := &bcd.Problem{
+		Space: t.Space(), Lambda: s.Lambda,
+		Model: bcd.ProductOf(s.Learn.Weights() && m.Solver != "okl", s.Learn.OutputKernel()),
+	}
+	if s.Model == Sum {
+		p.Model |= bcd.Sum
+	}
+	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
+	if s.OutputKernel != "" {
+		var err error
+		out := t.Outputs()
+		if p.L, err = out.Axis.OutputKernel(s.OutputKernel, out.Live, p.Tau); err != nil {
+			return nil, bcd.Options{}, err
+		}
+	}
+	if !s.Learn.Weights() {
+		p.Eta = t.Weights()
+	}
+	if s.Learn.Weights() || m.Global {
+		p.Norm = s.Reg()
+	}
+	so := bcd.Options{
+		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,
+		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace, MaxBytes: m.MaxBytes,
+	}
+	if s.Learn == Nothing && !single(t) {
+		so.InnerTol = defaults.ExactTol
+	}
+	if rereads, _ := t.Rereads(); rereads && (so.Sylvester == "" || so.Sylvester == "auto") {
+		so.Sylvester = "rotated" // it does with products
+	}
+	return p, so, nil
+}
+
+// single reports whether t holds Gram matrices in single precision. Rounding them changes K·C by up to 2⁻²⁴·‖K‖·‖C‖,
+// which μ ≪ ‖K‖ makes far more than [defaults.ExactTol]: the gap says how exact coefficients are worth being.
+func single(t Training) bool {
+	K, _ := kernelsOf(t)
+	return linop.PrecisionOf(K) == blas.Float32
+}
+
+// kernelsOf are the kernels on the samples of t, and the targets; none where it has explicit features.
+func kernelsOf(t Training) (K linop.Separate, Y blas.General) {
+	if k := t.Kernelled(); k != nil {
+		return k.Kernels()
+	}
+	return nil, Y
+}
+
+// complete reports whether t has kernels on its samples, of which no target is missing.
+func complete(t Training) bool {
+	K, Y := kernelsOf(t)
+	return K != nil && !columns.Missing(Y)
+}
+
+// Path solves a training set for falling λ, each time starting from the solution
+// before, and calls each with the errors on the fold. It ends when each returns true.
+func (m *Method) Path(
+	ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool),
+) error {
+	p, so, err := m.problem(t, &s)
+	if err != nil {
+		return err
+	}
+	if s.Learn == Nothing && complete(t) { // one sketch or decomposition of the kernels serves all λ
+		cfg := sylvester.Config{Backend: m.Backend, Seed: m.Seed}
+		if so.CStep, err = sylvester.New(cmp.Or(so.Sylvester, "auto"), cfg); err != nil {
+			return fault.Mark(err)
+		}
+	}
+	for i, lambda := range lambdas {
+		p.Lambda = lambda
+		res, err := bcd.Solve(ctx, p, so)
+		if res == nil || ctx.Err() != nil {
+			return fault.From(cmp.Or(err, ctx.Err()))
+		}
+		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C), Ls: res.Ls}
+		e, err := t.Errors(ctx, res)
+		if err != nil {
+			return err
+		}
+		if each(i, e) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// LeaveOut is refits without each sample.
+type LeaveOut interface {
+	// At predicts every sample by the refit without it, at the same η, L and μ. A decomposition of K_η serves
+	// all calls with the same η.
+	At(ctx context.Context, eta []float64, L *linop.Spectral, mu float64) (*Refits, error)
+	// Constant predicts every sample without kernels, as the mean of the others where targets are standardised.
+	Constant() *Refits
+}
+
+// Refits are predictions of the samples by fits without them.
+type Refits struct {
+	F, Y    blas.General // and the targets, in the units of the data
+	Errors  Errors
+	Freedom float64 // effective degrees of freedom of the fit to all samples
+}
+
+// LeaveOut calls each with the refits without each sample, for every λ. What is learned of η and L is learned
+// from all samples at that λ, along the path; μ = λl stays that of all samples.
+func (m *Method) LeaveOut(
+	ctx context.Context, t Training, refits LeaveOut, s Setting, lambdas []float64, each func(i int, r *Refits),
+) error {
+	p, so, err := m.problem(t, &s)
+	if err != nil {
+		return err
+	}
+	fixed := p.Model == bcd.Neither
+	eta, L := p.Eta, p.L
+	if L == nil {
+		L = linop.ScaledIdentity(p.Space.Outputs(), p.Tau/float64(p.Space.Outputs()))
+	}
+	if eta == nil {
+		eta = make([]float64, p.Space.Kernels())
+		p.Norm.Start(eta)
+	}
+	for i, lambda := range lambdas {
+		if p.Lambda = lambda; !fixed {
+			res, err := bcd.Solve(ctx, p, so)
+			if res == nil || ctx.Err() != nil {
+				return fault.From(cmp.Or(err, ctx.Err()))
+			}
+			so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: res.C}
+			eta, L = res.Eta, res.L
+		}
+		r, err := refits.At(ctx, eta, L, lambda*float64(p.Space.Samples()))
+		if err != nil {
+			return fault.From(err)
+		}
+		each(i, r)
+	}
+	return nil
+}
+
+// HoldTol is the relative residual of the linear system at weights and output kernels that stay. Predictions for the
+// training rows are as near to those of the exact coefficients, relative to the targets.
+const HoldTol = 1e-10
+
+// Revise is the model of a training set at the weights and output kernels of m, with exact coefficients and the
+// certificate of what the setting learns. With relearn, and a gap above the tolerance, learning goes on from there; a
+// gap above the tolerance is an error then alone.
+func Revise(
+	ctx context.Context, t Training, m *model.Model, s Setting, method Method, relearn bool,
+) (*Outcome, error) {
+	p, so, err := method.problem(t, &s)
+	if err != nil {
+		return nil, err
+	}
+	hold := so
+	hold.InnerTol, hold.Trace, hold.CStep = HoldTol, nil, method.CStep
+	hold.Start = &bcd.State{
+		Eta: m.Eta, L: m.L, Ls: m.OutputKernels(), X: blas.NewGeneral(p.Space.Unknowns(), p.Space.Outputs()),
+	}
+	defer memory.Reserve(t.Held())()
+	res, err := bcd.Hold(ctx, p, hold)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	if relearn && !res.Converged {
+		so.Start = &bcd.State{Eta: res.Eta, L: res.L, Ls: res.Ls, X: res.C}
+		if res, err = bcd.Solve(ctx, p, so); res == nil {
+			return nil, fault.From(err)
+		}
+	}
+	out := &Outcome{Model: t.Model(res), Result: res, Problem: p}
+	out.Mu = p.Lambda * float64(p.Space.Samples())
+	remember(t, out.Model)
+	out.Observed = out.Cells()
+	return out, err
+}
+
+// global solves the sum of separable kernels that bounds the product model p from below,
+// from its solution, to the tolerance of the fit. A solve that ends early bounds it too.
+func (m *Method) global(ctx context.Context, p *bcd.Problem, so bcd.Options, res *bcd.Result) (*bcd.Result, error) {
+	m.Say("bounding the objective over all weights and output kernels: each kernel gets an L of its own")
+	q := *p
+	q.Model = bcd.Sum
+	so.Solver, so.Trace = "", nil
+	so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C)}
+	sum, err := bcd.Solve(ctx, &q, so)
+	if errors.Is(err, bcd.ErrNotConverged) {
+		err = nil
+	}
+	if sum != nil {
+		sum.C = blas.General{}
+	}
+	return sum, err
+}
+
+// OutOfFold fits one model without each fold of the samples, and predicts the fold by
+// it. All that fit does is done to the part of the data that is not in the fold. As
+// many folds as atOnce run in parallel; the result does not depend on it.
+func OutOfFold(
+	ctx context.Context, d InMemory, p Folding, atOnce int, fit func(ctx context.Context, d Data,
+		rows []int) (*model.Model, error),
+) ([]model.Fold, error) {
+	l, _ := d.Size()
+	splits, err := p.Deal(l)
+	if err != nil {
+		return nil, err
+	}
+	folds, fail := make([]model.Fold, len(splits)), make([]error, len(splits))
+	one := func(k int) error {
+		part, err := d.Sample(splits[k].Train)
+		if err != nil {
+			return err
+		}
+		m, err := fit(ctx, part, splits[k].Train)
+		if err != nil {
+			return err
+		}
+		m = m.Compact()
+		m.Warnings = nil
+		f := model.Fold{Model: m, Rows: splits[k].Test}
+		f.Y, f.F, err = d.HeldOut(ctx, m, splits[k])
+		folds[k] = f
+		return err
+	}
+	for lo := 0; lo < len(splits); lo += atOnce {
+		par.For(min(atOnce, len(splits)-lo), func(i int) {
+			if err := one(lo + i); err != nil {
+				fail[lo+i] = fmt.Errorf("interval fold %d: %w", lo+i+1, err)
+			}
+		})
+		if err := cmp.Or(ctx.Err(), cmp.Or(fail...)); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	return folds, nil
+}
+
+// WithoutFolds fits the setting without each of so many folds of the data, and predicts its kept samples.
+func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds int) ([]model.Fold, error) {
+	list := make([]model.Fold, folds)
+	for k := range list {
+		t, err := d.Train(ctx, s.Kernels, s.Learn, k)
+		if err != nil {
+			return nil, fmt.Errorf("fold %d: %w", k+1, err)
+		}
+		p, so, err := m.problem(t, &s)
+		if err != nil {
+			return nil, err
+		}
+		so.Tol, so.Trace = max(so.Tol, defaults.CompareTol), nil
+		res, err := bcd.Solve(ctx, p, so)
+		if res == nil || ctx.Err() != nil {
+			return nil, fault.From(cmp.Or(err, ctx.Err()))
+		}
+		f := model.Fold{Model: t.Model(res)}
+		f.Warnings = nil
+		f.UseMeans(s.Means)
+		if f.Rows, f.Y, f.F, err = d.HeldOut(ctx, f.Model, k); err != nil {
+			return nil, fmt.Errorf("fold %d: %w", k+1, err)
+		}
+		list[k] = f
+	}
+	return list, nil
+}
