@@ -237,14 +237,16 @@ func (s *race) add(ctx context.Context, set learn.Setting) error {
 		const zero = "the kernels %s are zero on all samples, as are those of columns that do not vary"
 		return fault.Input(zero, Brief(set.Kernels))
 	}
+	_, n := s.data.Size()
+	outputs := float64(n)
 	for _, set.Tau = range s.Taus {
 		a := &arm{Setting: set, lambdas: slices.Clone(s.Lambdas), given: s.Lambdas != nil}
 		p := a.point(0)
 		if slices.ContainsFunc(s.arms, func(b *arm) bool { q := b.point(0); return q.sameBut(&p) }) {
 			continue
 		}
-		if !a.given {
-			a.lambdas = defaults.Path(size * s.relative(set.Tau))
+		if !a.given { // only λ/τ matters
+			a.lambdas = defaults.Path(size * (cmp.Or(set.Tau, outputs) / outputs))
 		}
 		a.closed = s.data.Offers().Table != nil && set.Learn == learn.Nothing && set.OutputKernel == "" &&
 			dictionary.Exact(set.Kernels) && learn.LossOf(s.data).Kind == loss.Squared
@@ -273,15 +275,6 @@ func size(set *learn.Setting, weights, diagonals []float64) (float64, error) {
 		total += v
 	}
 	return total * stat.Mean(diagonals, nil), nil
-}
-
-// relative is τ/n. The path of λ is proportional to it, since only λ/τ matters.
-func (s *race) relative(tau float64) float64 {
-	if tau == 0 {
-		return 1
-	}
-	_, n := s.data.Size()
-	return tau / float64(n)
 }
 
 // learners adds the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
