@@ -79,7 +79,8 @@ func (s *surveyed) Next() (stream.Block, error) {
 
 // scaled is the rows as the feature maps see them, and this rank's share of them.
 type scaled struct {
-	src  stream.Source
+	stream.Source
+	from stream.Source   // to close
 	stop func() error    // asked before each block
 	x, y *columns.Scaler // nil leaves as is
 	X, Y blas.General
@@ -91,20 +92,12 @@ func (d *Data) open(stop func() error) (*scaled, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scaled{src: src, stop: stop, x: d.in.Scaler, y: d.y}
+	s := &scaled{Source: src, from: src, stop: stop, x: d.in.Scaler, y: d.y}
 	if r := d.opt.Ranks; r != nil && r.Size() > 1 {
-		s.src = &closing{stream.Share(src, r.Rank(), r.Size()), src}
+		s.Source = stream.Share(src, r.Rank(), r.Size())
 	}
 	return s, nil
 }
-
-// closing is a source whose rows come from another, to be closed.
-type closing struct {
-	stream.Source
-	from stream.Source
-}
-
-func (c *closing) Close() error { return closeSource(c.from) }
 
 func closeSource(src stream.Source) error {
 	if c, ok := src.(io.Closer); ok {
@@ -113,13 +106,13 @@ func closeSource(src stream.Source) error {
 	return nil
 }
 
-func (s *scaled) Close() error { return closeSource(s.src) }
+func (s *scaled) Close() error { return closeSource(s.from) }
 
 func (s *scaled) Next() (stream.Block, error) {
 	if err := s.stop(); err != nil {
 		return stream.Block{}, err
 	}
-	b, err := s.src.Next()
+	b, err := s.Source.Next()
 	b.X, s.X = applied(s.x, b.X, s.X)
 	b.Y, s.Y = applied(s.y, b.Y, s.Y)
 	return b, err

@@ -281,7 +281,10 @@ func rowError(err error) error {
 func (d *Data) Offers() learn.Offers { return learn.Offers{Folded: d} }
 
 // Size is the number of samples with an observed target, and of targets.
-func (d *Data) Size() (l, n int) { return rows(d.sums), d.rows.Outputs }
+func (d *Data) Size() (l, n int) {
+	l, _ = rows(d.sums)
+	return l, d.rows.Outputs
+}
 
 // patterns is the number of sums for each fold.
 func (d *Data) patterns() int { return max(len(d.so.Patterns), 1) }
@@ -364,17 +367,20 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 	case fold != learn.All:
 		t.test = d.fold(d.sums, fold)
 		t.parts = d.total(d.sums, func(k int) bool { return k == fold })
-		if t.rows() < 2 || rows(t.test) == 0 || weight(t.parts) == 0 || weight(t.test) == 0 {
+		l, weight := rows(t.parts)
+		test, testWeight := rows(t.test)
+		if l < 2 || test == 0 || weight == 0 || testWeight == 0 {
 			return nil, fault.Input("it trains on %d rows and tests on %d: that is too few to choose settings by, so "+
-				"give λ (--lambda), or more rows", t.rows(), rows(t.test))
+				"give λ (--lambda), or more rows", l, test)
 		}
 	case len(d.sums) == d.patterns(): // nothing to add up
 		t.parts, d.sums = slices.DeleteFunc(d.sums, func(s stream.Sums) bool { return observed(&s) == 0 }), nil
 	default:
 		t.parts, d.sums = d.total(d.sums, nil), nil
 	}
-	if t.rows() < 2 {
-		return nil, fault.Input("%d rows of data are not enough to learn from", t.rows())
+	l, _ := rows(t.parts)
+	if l < 2 {
+		return nil, fault.Input("%d rows of data are not enough to learn from", l)
 	}
 	if err := t.outputs(); err != nil {
 		return nil, err
@@ -385,7 +391,7 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 		t.space, t.F, err = bcd.NewPatterns(t.patterns(), blocks, d.opt.Backend)
 		return t, fault.From(err)
 	}
-	p, l := t.patterns()[0], t.rows()
+	p := t.patterns()[0]
 	if !d.so.NoGamma {
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
 		return t, nil

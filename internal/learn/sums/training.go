@@ -29,27 +29,16 @@ type training struct {
 	F blas.General
 }
 
-// rows is the number of rows in sums.
-func rows(sums []stream.Sums) (l int) {
+// rows is the number of rows in sums, and the sum of their weights.
+func rows(sums []stream.Sums) (l int, weight float64) {
 	for k := range sums {
 		if observed(&sums[k]) > 0 {
 			l += int(sums[k].Rows)
+			weight += sums[k].Weight
 		}
 	}
-	return l
+	return l, weight
 }
-
-// weight is the sum of the weights of these rows.
-func weight(sums []stream.Sums) (w float64) {
-	for k := range sums {
-		if observed(&sums[k]) > 0 {
-			w += sums[k].Weight
-		}
-	}
-	return w
-}
-
-func (t *training) rows() int { return rows(t.parts) }
 
 // patterns are the sums of the targets that are learned, as they are learned.
 func (t *training) patterns() (list []bcd.Pattern) {
@@ -103,7 +92,8 @@ func (t *training) outputs() (err error) {
 				}
 			}
 		}
-		t.warnings = slices.Concat(columns.MissingTargets(t.out.Names, missing, t.rows()), t.warnings)
+		l, _ := rows(t.parts)
+		t.warnings = slices.Concat(columns.MissingTargets(t.out.Names, missing, l), t.warnings)
 	}
 	if t.data.opt.Survey != nil {
 		t.warnings = nil // its own say so

@@ -48,17 +48,20 @@ func (s *kernels) SetWeights(eta []float64) { s.eta = slices.Clone(eta) }
 // crossing is that of the dictionary with rows lo to hi; its data have been checked.
 func (s *kernels) crossing(dict kernel.Dictionary, eta []float64, lo, hi int) *kernel.Crossing {
 	c, err := dict.Crossing(eta, blas.View(s.Z, lo, 0, hi-lo, s.Z.Cols), s.be)
+	must(err)
+	return c
+}
+
+// must panics with an error of inputs, which have been checked.
+func must(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
 	}
-	return c
 }
 
 // mul writes the product of c with rows lo to hi and B to dst.
 func (s *kernels) mul(dst blas.General, c *kernel.Crossing, lo, hi int, B blas.General) {
-	if err := c.Mul(dst, blas.View(s.Z, lo, 0, hi-lo, s.Z.Cols), B); err != nil {
-		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
-	}
+	must(c.Mul(dst, blas.View(s.Z, lo, 0, hi-lo, s.Z.Cols), B))
 }
 
 // Apply computes dst = K_η·x.
@@ -138,12 +141,8 @@ func (s *kernels) factored(j int, U, V blas.General) (form float64, ok bool) {
 	}
 	F := blas.NewGeneral(s.Z.Rows, D)
 	m, err := rff.New(context.Background(), s.dict[j], s.Z, 0, 0)
-	if err == nil {
-		err = m.Transform(F, s.Z)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
-	}
+	must(err)
+	must(m.Transform(F, s.Z))
 	FU, FV := blas.NewGeneral(D, U.Cols), blas.NewGeneral(D, V.Cols)
 	blas.Mul(blas.Or(s.be), FU, true, false, F, U)
 	blas.Mul(blas.Or(s.be), FV, true, false, F, V)
@@ -152,9 +151,7 @@ func (s *kernels) factored(j int, U, V blas.General) (form float64, ok bool) {
 
 // Diag writes the diagonal of K_j.
 func (s *kernels) Diag(dst []float64, j int) {
-	if err := s.crossing(s.dict[j:j+1], []float64{1}, 0, 1).Diagonal(dst, s.Z); err != nil {
-		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
-	}
+	must(s.crossing(s.dict[j:j+1], []float64{1}, 0, 1).Diagonal(dst, s.Z))
 }
 
 // formed is kernels of which the sum K_η is kept at the weights that a model has, in any unit.

@@ -23,7 +23,7 @@ type Live struct {
 	eta     []float64         // their weights
 	first   *kernel.Crossing  // K_η with the rows decomposed
 	l       int               // of them
-	arrived [][]float64       // inputs of rows that have arrived since, those that left again too
+	arrived blas.General      // inputs of rows that have arrived since, those that left again too
 	be      blas.Backend
 }
 
@@ -118,13 +118,10 @@ func (b *Live) add(rows coded) error {
 	if err := b.first.Sum(first, rows.Z); err != nil {
 		return fault.From(err)
 	}
-	for i := range rows.Z.Rows {
-		b.arrived = append(slices.Clip(b.arrived), slices.Clone(blas.Row(rows.Z, i)))
-	}
-	Z := blas.NewGeneral(len(b.arrived), rows.Z.Cols)
-	for i, row := range b.arrived {
-		copy(blas.Row(Z, i), row)
-	}
+	Z := blas.NewGeneral(b.arrived.Rows+rows.Z.Rows, rows.Z.Cols)
+	copy(Z.Data, b.arrived.Data)
+	blas.Copy(blas.View(Z, b.arrived.Rows, 0, rows.Z.Rows, Z.Cols), rows.Z)
+	b.arrived = Z
 	near, err := b.dict.Crossing(b.eta, Z, b.be)
 	if err != nil {
 		return fault.From(err)
