@@ -114,10 +114,7 @@ func Judge(F, Y, W blas.General, out *columns.Outputs) Errors {
 	e.MSE, e.Accuracy = Compare(F, Y, W)
 	e.Rows = make([]float64, Y.Rows)
 	e.Relative = slices.Repeat([]float64{math.NaN()}, Y.Cols)
-	count := make([]float64, Y.Cols)
-	for _, j := range out.Live {
-		e.Relative[j] = 0
-	}
+	sum, count := make([]float64, Y.Cols), make([]float64, Y.Cols)
 	for i := range Y.Rows {
 		f, y := blas.Row(F, i), blas.Row(Y, i)
 		for _, j := range out.Live {
@@ -127,13 +124,13 @@ func Judge(F, Y, W blas.General, out *columns.Outputs) Errors {
 				continue
 			}
 			v := w * out.Relative(j, y[j], f[j])
-			e.Relative[j] += v
+			sum[j] += v
 			count[j] += w
 			e.Rows[i] += v / float64(len(out.Live))
 		}
 	}
 	for _, j := range out.Live {
-		e.Relative[j] /= count[j]
+		e.Relative[j] = sum[j] / count[j]
 	}
 	e.NMSE = Mean(e.Relative)
 	return e

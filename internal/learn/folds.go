@@ -4,6 +4,7 @@ package learn
 
 import (
 	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -152,19 +153,16 @@ func (p Folding) MostFolds(l int) int {
 // Deal splits l samples, shuffled by the seed.
 func (p Folding) Deal(l int) ([]Split, error) {
 	k, groups := p.Folds, p.Groups
-	if groups != nil && len(groups) != l {
+	switch {
+	case groups != nil && len(groups) != l:
 		return nil, fault.Input("%d group numbers for %d samples", len(groups), l)
-	}
-	if k < 2 {
+	case k < 2:
 		return nil, fault.Input("%d folds: at least 2 are needed", k)
-	}
-	if p.TimeOrdered && groups != nil {
+	case p.TimeOrdered && groups != nil:
 		return nil, fault.Input("folds are in the order of time or by groups, not both")
-	}
-	if p.TimeOrdered {
+	case p.TimeOrdered:
 		return forward(l, k)
-	}
-	if p.Repeats > 1 && float64(p.Repeats)*float64(k)*float64(l) > mostRows {
+	case p.Repeats > 1 && float64(p.Repeats)*float64(k)*float64(l) > mostRows:
 		return nil, fault.Input("%d repeats of %d folds of %d samples take too much memory: use fewer", p.Repeats, k, l)
 	}
 	var all []Split
@@ -203,11 +201,7 @@ func assign(l, k int, groups []int, rng *rand.Rand) (fold []int, count int) {
 	for _, g := range groups {
 		size[g]++
 	}
-	order := make([]int, 0, len(size))
-	for g := range size {
-		order = append(order, g)
-	}
-	slices.Sort(order)
+	order := slices.Sorted(maps.Keys(size))
 	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
 	load := make([]int, k)

@@ -28,15 +28,12 @@ type Axis struct {
 
 // NewAxis is the axis of n outputs at these points, a row each. Names are those of the coordinates; nil means t1, t2, …
 func NewAxis(points blas.General, names []string, n int) (*Axis, error) {
-	if points.Rows != n {
-		return nil, fault.Input("the axis of the outputs has %d points, and there are %d outputs", points.Rows, n)
-	}
 	names, err := named(names, points.Cols, "t", "axis")
 	if err != nil {
 		return nil, err
 	}
 	a := &Axis{Names: names}
-	for i := range n {
+	for i := range points.Rows {
 		a.Points = append(a.Points, slices.Clone(blas.Row(points, i)))
 	}
 	return a, a.Check(n)

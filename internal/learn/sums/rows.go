@@ -92,7 +92,7 @@ func (d *Data) open(stop func() error) (*scaled, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scaled{Source: src, from: src, stop: stop, x: d.in.Scaler, y: d.y}
+	s := &scaled{Source: src, from: src, stop: stop, x: d.In.Scaler, y: d.Out}
 	if r := d.opt.Ranks; r != nil && r.Size() > 1 {
 		s.Source = stream.Share(src, r.Rank(), r.Size())
 	}
@@ -176,7 +176,7 @@ func (d *Data) identity() (string, error) {
 		Data, Kernels any
 		X, Y          *columns.Scaler
 		Groups        []int `json:",omitempty"`
-	}{d.rows.Name, d.maps, d.in.Scaler, d.y, d.opt.FoldGroups})
+	}{d.rows.Name, d.maps, d.In.Scaler, d.Out, d.opt.FoldGroups})
 	return fmt.Sprintf("%s %x", d.rows.Name, sha256.Sum256(text)), err
 }
 

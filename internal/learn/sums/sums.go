@@ -51,8 +51,9 @@ type Options struct {
 
 // Survey is what is known of the rows before they are read.
 type Survey struct {
-	In       *columns.Inputs
-	Out      *columns.Scaler // of the targets; nil leaves them as they are
+	In *columns.Inputs
+	// by which targets are brought near mean 0, scale 1 before they are summed; nil leaves them as they are
+	Out      *columns.Scaler
 	Dict     kernel.Dictionary
 	Weights  []float64    // of the kernels where they are not learned
 	Sample   blas.General // inputs as the kernels see them, which landmarks are taken from
@@ -64,15 +65,10 @@ type Data struct {
 	rows   Rows
 	opt    Options
 	survey *stream.Survey
-	in     *columns.Inputs
-	// by which targets are brought near mean 0, scale 1 before they are summed; nil: not at all
-	y        *columns.Scaler
-	warnings []string
-	dict     kernel.Dictionary
-	weights  []float64 // of the kernels where they are not learned
-	maps     rff.Maps
-	so       stream.Options
-	sums     []stream.Sums // of the patterns of missing targets in the folds, as package stream has them
+	Survey
+	maps rff.Maps
+	so   stream.Options
+	sums []stream.Sums // of the patterns of missing targets in the folds, as package stream has them
 }
 
 // New surveys the rows, makes the feature maps and reads the rows into sums.
@@ -97,9 +93,8 @@ func New(ctx context.Context, rows Rows, opt Options) (*Data, error) {
 // prepare surveys the data, unless a checkpoint has told of them, and makes the feature maps.
 func (d *Data) prepare(ctx context.Context) (err error) {
 	if s := d.opt.Survey; s != nil {
-		d.survey = &stream.Survey{Rows: d.rows.Count}
-		d.in, d.y, d.dict, d.weights, d.warnings = s.In, s.Out, s.Dict, s.Weights, s.Warnings
-		return d.plan(ctx, s.Sample)
+		d.survey, d.Survey = &stream.Survey{Rows: d.rows.Count}, *s
+		return d.plan(ctx)
 	}
 	if d.survey == nil {
 		var bad error
@@ -122,38 +117,29 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if d.in, d.warnings, err = columns.NewInputs(inputs, &d.opt.Columns); err != nil {
+	if d.In, d.Warnings, err = columns.NewInputs(inputs, &d.opt.Columns); err != nil {
 		return err
 	}
 	if d.opt.Columns.ScaleOutputs {
-		if d.y, err = scaler(d.survey.Y, "targets"); err != nil {
+		if d.Out, err = scaler(d.survey.Y, "targets"); err != nil {
 			return err
 		}
-		clear(d.y.Constant) // what is constant in the survey may vary after it
+		clear(d.Out.Constant) // what is constant in the survey may vary after it
 	}
-	Z := blas.Clone(d.survey.Sample)
-	if d.in.Scaler != nil {
-		d.in.Scaler.Apply(Z)
-	}
-	T := blas.Clone(d.survey.Targets)
-	if d.y != nil {
-		d.y.Apply(T)
-	}
-	var w blas.General
-	if d.survey.Weights != nil {
-		w = blas.Vector(d.survey.Weights)
-	}
-	r := dictionary.NewResolver(Z, columns.Filled(T, w), dictionary.Options{
+	d.Sample, _ = applied(d.In.Scaler, d.survey.Sample, blas.General{})
+	T, _ := applied(d.Out, d.survey.Targets, blas.General{})
+	w := blas.Vector(d.survey.Weights)
+	r := dictionary.NewResolver(d.Sample, columns.Filled(T, w), dictionary.Options{
 		Groups: d.opt.Groups, Seed: d.opt.Seed, Backend: d.opt.Backend,
 	})
-	if d.dict, d.weights, err = r.Resolve(ctx, d.opt.Kernels); err != nil {
+	if d.Dict, d.Weights, err = r.Resolve(ctx, d.opt.Kernels); err != nil {
 		return err
 	}
-	if k := dictionary.NeedsSamples(d.dict); k != nil {
+	if k := dictionary.NeedsSamples(d.Dict); k != nil {
 		return fault.Input("kernel %s needs all samples at once: for data that are streamed write it with rff: or "+
 			"nystrom:", k.Name)
 	}
-	return d.plan(ctx, Z)
+	return d.plan(ctx)
 }
 
 // scaler is that of columns with these moments; what names them in errors.
@@ -171,11 +157,12 @@ func scaler(m stream.Moments, what string) (*columns.Scaler, error) {
 	return s, nil
 }
 
-// plan makes the feature maps from a sample of the inputs, and decides on folds and on whether Γ is stored.
-func (d *Data) plan(ctx context.Context, Z blas.General) (err error) {
-	if d.maps, err = rff.NewMaps(ctx, d.dict, Z, d.opt.Seed); err != nil {
+// plan makes the feature maps from the sample, and decides on folds and on whether Γ is stored.
+func (d *Data) plan(ctx context.Context) (err error) {
+	if d.maps, err = rff.NewMaps(ctx, d.Dict, d.Sample, d.opt.Seed); err != nil {
 		return fault.Mark(err)
 	}
+	d.Sample = blas.General{} // its memory is not kept
 	D, n := d.maps.Dim(), d.rows.Outputs
 	if D == 0 {
 		return fault.Input("the kernels have no features")
@@ -356,7 +343,7 @@ func (d *Data) Start(context.Context, []string) (weights, diagonals []float64, e
 		}
 		at += m.Dim()
 	}
-	return d.weights, diagonals, nil
+	return d.Weights, diagonals, nil
 }
 
 // Train makes a training set of the rows that are not in the fold. With all rows it

@@ -76,7 +76,7 @@ func (t *training) outputs() (err error) {
 		if dev == 0 {
 			t.scale[j] = 1
 		}
-		if y := t.data.y; y == nil {
+		if y := t.data.Out; y == nil {
 			t.mean[j], t.scale[j] = 0, 1
 		} else {
 			s.Mean[j] = y.Mean[j] + y.Scale[j]*t.mean[j]
@@ -102,7 +102,7 @@ func (t *training) outputs() (err error) {
 }
 
 func (t *training) Space() bcd.Space   { return t.space }
-func (t *training) Weights() []float64 { return t.data.weights }
+func (t *training) Weights() []float64 { return t.data.Weights }
 func (t *training) Held() float64      { return 0 }
 
 func (t *training) Kernelled() learn.Kernelled { return nil }
@@ -119,9 +119,9 @@ func (t *training) coefficients(res *bcd.Result) blas.General {
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{
-		In: t.data.in, Out: t.out, Names: t.data.dict.Names(), Eta: res.Eta, L: res.L,
+		In: t.data.In, Out: t.out, Names: t.data.Dict.Names(), Eta: res.Eta, L: res.L,
 		Basis:    model.NewFeatures(t.data.maps, res, t.coefficients(res), t.data.opt.Backend),
-		Warnings: slices.Concat(t.data.warnings, t.warnings),
+		Warnings: slices.Concat(t.data.Warnings, t.warnings),
 	}
 	m.Remember(nil, t.data.maps)
 	return m
@@ -156,7 +156,7 @@ func (t *training) errors(B blas.General) learn.Errors {
 			e.NMSE += e.Relative[j]
 			count++
 		}
-		if y := t.data.y; y != nil {
+		if y := t.data.Out; y != nil {
 			mse[j] *= y.Scale[j] * y.Scale[j]
 		}
 	}
