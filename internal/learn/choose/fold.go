@@ -1,5 +1,5 @@
-// This file fits arms without a fold, shares folds between ranks, and bounds memory. It leaves out single rows in closed
-// form.
+// This file fits arms without a fold, shares folds between ranks, and bounds memory. It leaves out single rows in
+// closed form.
 
 package choose
 
@@ -214,7 +214,7 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		return err
 	}
 	s.begin("leaving out each row", len(s.arms))
-	var notes []note
+	var notes []Point // standard errors and degrees of freedom
 	for _, a := range s.arms {
 		t, err := s.data.Train(ctx, a.Kernels, a.Learn, learn.All)
 		if err != nil {
@@ -232,7 +232,7 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		err = s.Method.LeaveOut(ctx, t, refits, a.Setting, a.lambdas, func(i int, r *learn.Refits) {
 			a.errors[i][0] = r.Errors.Each(s.Metric)
 			if !math.IsNaN(learn.Mean(a.errors[i][0])) {
-				notes = append(notes, note{standardError(r, s.Metric), r.Freedom})
+				notes = append(notes, Point{StdErr: standardError(r, s.Metric), Freedom: r.Freedom})
 			}
 		})
 		if err != nil {
@@ -244,11 +244,8 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(notes) != len(r.Points) {
-		return fmt.Errorf("leaving out each row: %d of %d settings have errors", len(notes), len(r.Points))
-	}
 	for i, n := range notes {
-		r.Points[i].StdErr, r.Points[i].Freedom = n.stdErr, n.freedom
+		r.Points[i].StdErr, r.Points[i].Freedom = n.StdErr, n.Freedom
 	}
 	r.Folds = l
 	if s.OneSE {
@@ -257,9 +254,6 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 	s.best = r
 	return nil
 }
-
-// note is what a point of leaving out each row has beside its error.
-type note struct{ stdErr, freedom float64 }
 
 // standardError is that of the metric, from what each row adds to it; of the root of a mean square to first order.
 func standardError(r *learn.Refits, metric string) float64 {

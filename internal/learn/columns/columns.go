@@ -209,7 +209,8 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 func (out *Outputs) WithIntercepts(b []float64) *Outputs {
 	with, n := *out, len(out.Names)
 	if with.Scaler == nil {
-		with.Scaler = &Scaler{Mean: make([]float64, n), Scale: slices.Repeat([]float64{1}, n), Constant: make([]bool, n)}
+		ones := slices.Repeat([]float64{1}, n)
+		with.Scaler = &Scaler{Mean: make([]float64, n), Scale: ones, Constant: make([]bool, n)}
 	}
 	shift := make([]float64, n)
 	for k, j := range out.Live {

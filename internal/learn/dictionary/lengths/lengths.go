@@ -125,8 +125,9 @@ func known() string {
 
 // search holds the samples that lengths are learned on, in random order.
 type search struct {
-	all    []kernel.Kind
 	kinds  []kernel.Kind // those with lengths
+	terms  []int         // their numbers in the sum
+	count  int           // of the kernels of the sum
 	be     blas.Backend
 	X, Y   blas.General // columns that vary, standardised
 	scale  []float64    // standard deviations of all columns of Z, 0 of constant ones
@@ -136,10 +137,10 @@ type search struct {
 
 func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, error) {
 	idx := rand.New(rand.NewPCG(opt.Seed, manyRows)).Perm(Z.Rows)[:min(Z.Rows, manyRows)]
-	s := &search{all: kinds, be: opt.Backend}
-	for _, kind := range kinds {
+	s := &search{count: len(kinds), be: opt.Backend}
+	for term, kind := range kinds {
 		if kind != kernel.Linear {
-			s.kinds = append(s.kinds, kind)
+			s.kinds, s.terms = append(s.kinds, kind), append(s.terms, term)
 		}
 	}
 	s.X, s.scale, s.vary = standardised(blas.TakeRows(Z, idx))
@@ -196,20 +197,16 @@ func (s *search) starts(opt *Options) (list [][]float64) {
 		}
 		return list
 	}
-	p, d, b := s.fresh(func(b int) int { return b }), len(s.vary), 0
-	for term, scale := range known.Scale {
-		if s.all[term] == kernel.Linear {
-			continue
-		}
+	p, d := s.fresh(func(b int) int { return b }), len(s.vary)
+	for b, term := range s.terms {
 		for k, c := range s.vary {
-			if v := scale[c] * s.scale[c]; fault.Positive(v) {
+			if v := known.Scale[term][c] * s.scale[c]; fault.Positive(v) {
 				p[b*d+k] = 2 * math.Log(v)
 			}
 		}
 		if b > 0 {
 			p[len(s.kinds)*d+b-1] = math.Log(known.Weights[term])
 		}
-		b++
 	}
 	p[len(p)-2], p[len(p)-1] = math.Log(known.Noise), math.Log(known.Linear)
 	return [][]float64{p}
@@ -228,22 +225,21 @@ func (s *search) fresh(of func(b int) int) (p []float64) {
 
 // point is p in units of the columns of Z.
 func (s *search) point(p []float64) Point {
-	d, b := len(s.vary), 0
+	d := len(s.vary)
 	weights := append([]float64{0}, p[len(s.kinds)*d:]...) // their logarithms
 	known := Point{Noise: leastNoise + math.Exp(p[len(p)-2]), Linear: math.Exp(p[len(p)-1])}
-	for _, kind := range s.all {
-		scale, weight := make([]float64, len(s.scale)), known.Linear
-		for k, c := range s.vary {
+	for range s.count { // as linear kernels
+		scale := make([]float64, len(s.scale))
+		for _, c := range s.vary {
 			scale[c] = 1 / (s.scale[c] * math.Sqrt(float64(d)))
-			if kind != kernel.Linear {
-				scale[c] = math.Exp(p[b*d+k]/2) / s.scale[c]
-			}
 		}
-		if kind != kernel.Linear {
-			weight = math.Exp(weights[b])
-			b++
+		known.Scale, known.Weights = append(known.Scale, scale), append(known.Weights, known.Linear)
+	}
+	for b, term := range s.terms {
+		known.Weights[term] = math.Exp(weights[b])
+		for k, c := range s.vary {
+			known.Scale[term][c] = math.Exp(p[b*d+k]/2) / s.scale[c]
 		}
-		known.Scale, known.Weights = append(known.Scale, scale), append(known.Weights, weight)
 	}
 	return known
 }
