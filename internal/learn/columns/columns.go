@@ -252,20 +252,12 @@ func CheckOutputs(Y, W blas.General, opt *Options) error {
 // LearnOutputs is NewOutputs by the moments of the observed cells of Y with the weights W, which CheckOutputs has
 // passed, with the targets to learn: Y itself when all are learned as they are. NaN is a missing cell.
 func LearnOutputs(Y, W blas.General, opt *Options) (out *Outputs, Z blas.General, warnings []string, err error) {
-	missing := make([]int, Y.Cols)
-	for i := range Y.Rows {
-		for j, v := range blas.Row(Y, i) {
-			if math.IsNaN(v) {
-				missing[j]++
-			}
-		}
-	}
 	s := MeasureWeighted(Y, W)
 	s.adapt(Y, W, opt.Loss)
 	if out, warnings, err = NewOutputs(s, opt); err != nil {
 		return nil, Y, nil, err
 	}
-	warnings = slices.Concat(MissingTargets(out.Names, missing, Y.Rows), warnings, opt.Notes)
+	warnings = slices.Concat(MissingTargets(out.Names, s.Missing, Y.Rows), warnings, opt.Notes)
 	Z = Y
 	if out.Scaler != nil && opt.Loss.Kind != loss.Logistic {
 		Z = blas.Clone(Y)

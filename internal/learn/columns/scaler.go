@@ -19,6 +19,7 @@ type Scaler struct {
 	// Constant marks columns in which all present values are equal. They carry no
 	// information: inputs of this kind become 0, outputs are predicted as Mean.
 	Constant []bool `json:"constant"`
+	Missing  []int  `json:"-"` // numbers of NaN; nil where they were not counted
 
 	low, high []float64 // least and largest values; nil where they were not measured
 }
@@ -32,12 +33,17 @@ func Measure(a blas.General) *Scaler { return MeasureWeighted(a, blas.General{})
 // they are 1.
 func MeasureWeighted(a, W blas.General) *Scaler {
 	s := &Scaler{Mean: make([]float64, a.Cols), Scale: make([]float64, a.Cols), Constant: make([]bool, a.Cols)}
+	s.Missing = make([]int, a.Cols)
 	s.low, s.high = slices.Repeat([]float64{math.Inf(1)}, a.Cols), slices.Repeat([]float64{math.Inf(-1)}, a.Cols)
 	first, sum, count := make([]float64, a.Cols), make([]float64, a.Cols), make([]float64, a.Cols)
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
+			if math.IsNaN(v) {
+				s.Missing[j]++
+				continue
+			}
 			w := WeightAt(W, i, j)
-			if math.IsNaN(v) || w == 0 {
+			if w == 0 {
 				continue
 			}
 			if count[j] == 0 {

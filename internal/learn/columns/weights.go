@@ -134,11 +134,15 @@ func (out *Outputs) setLoss(Y, W blas.General, l loss.Loss) {
 		out.Quantiles = []float64{l.Parameter}
 	}
 	out.base = slices.Repeat([]float64{1}, Y.Cols)
+	constant := make([]float64, Y.Cols)
+	if out.Scaler != nil {
+		constant = out.Scaler.Mean
+	}
 	for _, j := range out.Live {
 		sum, total := 0.0, 0.0
 		for i := range Y.Rows {
 			if y, w := Y.Data[i*Y.Stride+j], WeightAt(W, i, j); w > 0 && !math.IsNaN(y) {
-				sum += w * out.Relative(j, y, out.constant(j))
+				sum += w * out.Relative(j, y, constant[j])
 				total += w
 			}
 		}
@@ -146,14 +150,6 @@ func (out *Outputs) setLoss(Y, W blas.General, l loss.Loss) {
 			out.base[j] = sum / total
 		}
 	}
-}
-
-// constant is what target j is predicted as without kernels.
-func (out *Outputs) constant(j int) float64 {
-	if out.Scaler == nil {
-		return 0
-	}
-	return out.Scaler.Mean[j]
 }
 
 // Relative is the loss of the prediction f of target j, divided by what a constant has in the training data: for the

@@ -205,12 +205,7 @@ const driftErrors = 5
 func moved(what string, names []string, A blas.General, s *columns.Scaler) (notes []string) {
 	now := columns.Measure(A)
 	for j, name := range names {
-		count := 0
-		for i := range A.Rows {
-			if !math.IsNaN(A.Data[i*A.Stride+j]) {
-				count++
-			}
-		}
+		count := A.Rows - now.Missing[j]
 		root := math.Sqrt(float64(count))
 		switch {
 		case count == 0:
