@@ -152,23 +152,25 @@ func (p Folding) MostFolds(l int) int {
 
 // Deal splits l samples, shuffled by the seed.
 func (p Folding) Deal(l int) ([]Split, error) {
-	k, groups := p.Folds, p.Groups
+	k, repeats := p.Folds, max(p.Repeats, 1)
 	switch {
-	case groups != nil && len(groups) != l:
-		return nil, fault.Input("%d group numbers for %d samples", len(groups), l)
+	case p.Groups != nil && len(p.Groups) != l:
+		return nil, fault.Input("%d group numbers for %d samples", len(p.Groups), l)
 	case k < 2:
 		return nil, fault.Input("%d folds: at least 2 are needed", k)
-	case p.TimeOrdered && groups != nil:
+	case p.TimeOrdered && p.Groups != nil:
 		return nil, fault.Input("folds are in the order of time or by groups, not both")
+	case p.TimeOrdered && l < 2*(k+1):
+		return nil, fault.Input("%d time-ordered folds of %d samples", k, l)
 	case p.TimeOrdered:
-		return forward(l, k)
+		repeats = 1 // all would be alike
 	case p.Repeats > 1 && float64(p.Repeats)*float64(k)*float64(l) > mostRows:
 		return nil, fault.Input("%d repeats of %d folds of %d samples take too much memory: use fewer", p.Repeats, k, l)
 	}
 	var all []Split
-	for r := range max(p.Repeats, 1) {
+	for r := range repeats {
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(r)))
-		fold, count := assign(l, k, groups, rng)
+		fold, count := p.assign(l, rng)
 		if count < k {
 			return nil, fault.Input("%d folds of %d samples or groups", k, count)
 		}
@@ -177,7 +179,7 @@ func (p Folding) Deal(l int) ([]Split, error) {
 			for i, v := range fold {
 				if v == f {
 					s.Test = append(s.Test, i)
-				} else {
+				} else if !p.TimeOrdered || v < f {
 					s.Train = append(s.Train, i)
 				}
 			}
@@ -187,11 +189,18 @@ func (p Folding) Deal(l int) ([]Split, error) {
 	return all, nil
 }
 
-// assign gives every sample its fold, and counts what was dealt out. Groups go,
+// assign gives every sample its fold, −1 for the first block of a series, and counts what was dealt out. Groups go,
 // the largest first, to the fold with fewest samples.
-func assign(l, k int, groups []int, rng *rand.Rand) (fold []int, count int) {
+func (p Folding) assign(l int, rng *rand.Rand) (fold []int, count int) {
+	k, groups := p.Folds, p.Groups
 	fold = make([]int, l)
-	if groups == nil {
+	switch {
+	case p.TimeOrdered:
+		for i := range fold { // block b of k+1 is from b·l/(k+1), rounded down, on
+			fold[i] = ((i+1)*(k+1)-1)/l - 1
+		}
+		return fold, l
+	case groups == nil:
 		for p, i := range rng.Perm(l) {
 			fold[i] = p % k
 		}
@@ -215,23 +224,4 @@ func assign(l, k int, groups []int, rng *rand.Rand) (fold []int, count int) {
 		fold[i] = at[g]
 	}
 	return fold, len(order)
-}
-
-func forward(l, k int) ([]Split, error) {
-	if l < 2*(k+1) {
-		return nil, fault.Input("%d time-ordered folds of %d samples", k, l)
-	}
-	var all []Split
-	for f := range k {
-		from, to := (f+1)*l/(k+1), (f+2)*l/(k+1)
-		s := Split{Train: make([]int, from), Test: make([]int, to-from)}
-		for i := range s.Train {
-			s.Train[i] = i
-		}
-		for i := range s.Test {
-			s.Test[i] = from + i
-		}
-		all = append(all, s)
-	}
-	return all, nil
 }

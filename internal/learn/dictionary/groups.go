@@ -174,10 +174,7 @@ func everyColumn(name string, Z blas.General) kernel.Group {
 // (Kpotufe et al., Gradients weights help nonparametric regressors, JMLR 17, 2016.)
 func columnRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (kernel.Group, error) {
 	g := everyColumn(defaults.RelevantColumns, Z)
-	g.Scale = make([]float64, Z.Cols)
-	for c := range g.Scale {
-		g.Scale[c] = 1
-	}
+	g.Scale = slices.Repeat([]float64{1}, Z.Cols)
 	for range defaults.RelevanceRounds {
 		steep := make([]float64, Z.Cols) // squared derivatives, in units of the scaled columns
 		err := slopes(ctx, Z, Y, g, opt, func(G blas.General) {

@@ -318,7 +318,7 @@ func (d *Data) fold(sums []stream.Sums, fold int) []stream.Sums {
 
 // Split returns the number of folds to which the rows were dealt as they came.
 func (d *Data) Split(p learn.Folding) (int, error) {
-	if p.Hide == "cells" {
+	if p.Hide == learn.HideCells {
 		return 0, fault.Input("folds of data that are streamed hide rows, not cells")
 	}
 	return len(d.sums) / d.patterns(), nil
