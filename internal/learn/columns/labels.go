@@ -15,9 +15,6 @@ import (
 // and else 0. The classes are sorted, as numbers when all of them are numbers. An
 // empty label is a missing one, for which Y holds NaN.
 func OneHot(labels []string) (Y *mat.Dense, classes []string) {
-	if len(labels) == 0 {
-		return new(mat.Dense), nil
-	}
 	classes = slices.Clone(labels)
 	slices.SortFunc(classes, compareLabels)
 	classes = slices.DeleteFunc(slices.Compact(classes), func(c string) bool { return c == "" })
