@@ -75,25 +75,23 @@ const formRows = 1024
 // Forms computes ⟨U, K_jV⟩ from the values on one side of the diagonal, where U is V. That of the kernel of most weight
 // follows from the total, where it is most of that and so loses no digits.
 func (s *kernels) Forms(dst []float64, U, V blas.General, idx []int) {
-	clear(dst)
-	heaviest := slices.Index(s.eta, slices.Max(s.eta))
-	at := slices.Index(idx, heaviest)
-	if s.total > 0 && len(idx) == len(s.dict) {
-		rest := slices.Delete(slices.Clone(idx), at, at+1)
-		others := make([]float64, len(rest))
-		s.forms(others, U, V, rest)
-		left := s.total
-		for i, j := range rest {
-			left -= s.eta[j] * others[i]
-			dst[slices.Index(idx, j)] = others[i]
-		}
-		if dst[at] = left / s.eta[heaviest]; left > s.total/2 {
-			return
-		}
-		s.forms(dst[at:at+1], U, V, idx[at:at+1])
+	if !(s.total > 0) || len(idx) != len(s.dict) {
+		s.forms(dst, U, V, idx)
 		return
 	}
-	s.forms(dst, U, V, idx)
+	heaviest := slices.Index(s.eta, slices.Max(s.eta))
+	at := slices.Index(idx, heaviest)
+	s.forms(dst[:at], U, V, idx[:at])
+	s.forms(dst[at+1:], U, V, idx[at+1:])
+	left := s.total
+	for i, j := range idx {
+		if i != at {
+			left -= s.eta[j] * dst[i]
+		}
+	}
+	if dst[at] = left / s.eta[heaviest]; !(left > s.total/2) {
+		s.forms(dst[at:at+1], U, V, idx[at:at+1])
+	}
 }
 
 // forms is Forms by the values of every kernel.
@@ -105,26 +103,22 @@ func (s *kernels) forms(dst []float64, U, V blas.General, idx []int) {
 			dst[i] = v
 			continue
 		}
-		one := func(lo, hi, rows int, share float64) { // of the rows from hi, or lo, on
+		one := func(lo, hi, at, rows int, share float64) { // of columns from lo to hi and rows from at on
 			if hi == lo {
 				return
 			}
 			P := blas.NewGeneral(rows, V.Cols)
-			at := hi
-			if share == 1 {
-				at = lo
-			}
 			s.mul(P, s.crossing(s.dict[j:j+1], []float64{1}, lo, hi), at, at+rows, blas.View(V, lo, 0, hi-lo, V.Cols))
 			dst[i] += share * blas.Inner(blas.View(U, at, 0, rows, U.Cols), P)
 		}
 		if !same {
-			one(0, s.Z.Rows, s.Z.Rows, 1)
+			one(0, s.Z.Rows, 0, s.Z.Rows, 1)
 			continue
 		}
 		for lo := 0; lo < s.Z.Rows; lo += formRows {
 			rows := min(formRows, s.Z.Rows-lo)
-			one(0, lo, rows, 2)
-			one(lo, lo+rows, rows, 1)
+			one(0, lo, lo, rows, 2)
+			one(lo, lo+rows, lo, rows, 1)
 		}
 	}
 }
