@@ -29,7 +29,7 @@ type auto struct {
 func newAuto(cfg Config) engine {
 	return &auto{
 		be:       cfg.Backend,
-		sketched: makeNystrom(cfg),
+		sketched: newNystrom(cfg),
 		reduced:  direct{name: "tridiagonal", factors: &tridiagonal{}},
 		exact:    direct{name: "eigen", factors: &eigen{}},
 		factors:  direct{name: "cholesky", factors: &cholesky{}},
@@ -88,7 +88,7 @@ func (s *auto) finish(ctx context.Context, f *frame, chosen method) error {
 		return f.run(ctx, chosen, nil)
 	}
 	if s.sketched.sk.Q.Rows > 0 {
-		s.sketched = makeNystrom(Config{Backend: s.be, Seed: s.sketched.sk.seed})
+		s.sketched = newNystrom(Config{Backend: s.be, Seed: s.sketched.sk.seed})
 		debug.FreeOSMemory()
 	}
 	err := f.run(ctx, chosen, nil)

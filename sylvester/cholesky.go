@@ -22,8 +22,6 @@ type cholesky struct {
 	bound float64      // upper bound of ‖K‖₂
 }
 
-func newCholesky(Config) engine { return &direct{name: "cholesky", factors: &cholesky{}} }
-
 func (s *cholesky) floats() float64 { return 2 }
 
 func (s *cholesky) norm() float64 { return s.bound }

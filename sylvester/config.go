@@ -20,14 +20,14 @@ type Config struct {
 // engines holds the constructor of every solver under its name.
 var engines = map[string]func(Config) engine{
 	"auto":            newAuto,
-	"bartels-stewart": newBartelsStewart,
+	"bartels-stewart": func(Config) engine { return &direct{name: "bartels-stewart", factors: &eigen{}} },
 	"cg":              newJoint,
-	"cholesky":        newCholesky,
-	"eigen":           newEigen,
+	"cholesky":        func(Config) engine { return &direct{name: "cholesky", factors: &cholesky{}} },
+	"eigen":           func(Config) engine { return &direct{name: "eigen", factors: &eigen{}} },
 	"krylov":          newKrylov,
-	"nystrom":         newNystrom,
-	"rotated":         newRotated,
-	"tridiagonal":     newTridiagonal,
+	"nystrom":         func(cfg Config) engine { return newNystrom(cfg) },
+	"rotated":         func(Config) engine { return &rotated{} },
+	"tridiagonal":     func(Config) engine { return &direct{name: "tridiagonal", factors: &tridiagonal{}} },
 }
 
 // Names lists the solvers of this package in alphabetical order.

@@ -4,7 +4,6 @@ package sylvester
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -30,11 +29,8 @@ func Decompose(ctx context.Context, K linop.Operator, be blas.Backend) (*Decompo
 		return nil, err
 	}
 	d := &Decomposition{T: blas.NewGeneral(l, l), Sigma: make([]float64, l)}
-	if err := linop.Dense(ctx, d.T, K); err != nil {
+	if err := dense(ctx, d.T, K); err != nil {
 		return nil, err
-	}
-	if s := sum(d.T); !finite(s) {
-		return nil, fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, s)
 	}
 	err := blas.Until(ctx, blas.Or(be)).Syevd(d.T, d.Sigma)
 	if ctx.Err() != nil {

@@ -3,12 +3,11 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/linop"
 )
 
 // factors decompose a dense K, for a direct solver of the decoupled systems.
@@ -57,23 +56,16 @@ func (s *direct) prepare(ctx context.Context, f *frame) error {
 	if s.kept(l) {
 		return nil
 	}
-	err := s.fits(l, f.Y.Cols, f.sys.L.Rank())
-	if err != nil {
+	if err := s.fits(l, f.Y.Cols, f.sys.L.Rank()); err != nil {
 		return err
 	}
 	s.order = 0
 	s.K = blas.Reshape(s.K, l, l)
-	if err := linop.Dense(ctx, s.K, f.sys.K); err != nil {
+	if err := dense(ctx, s.K, f.sys.K); err != nil {
 		return err
 	}
-	if v := sum(s.K); !finite(v) {
-		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, v)
-	}
-	err = s.factor(ctx, f.be, s.K)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil {
+	err := s.factor(ctx, f.be, s.K)
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return err
 	}
 	s.order = l
@@ -100,5 +92,3 @@ func (s *direct) round(ctx context.Context, f *frame, round int) error {
 	}
 	return nil
 }
-
-func (s *direct) solve(ctx context.Context, f *frame) error { return f.run(ctx, s, nil) }

@@ -13,17 +13,12 @@ import (
 //
 //	C = T·X̃·Vᵀ,   x̃_ij = (TᵀYV)_ij/(σ_i·ρ_j + μ)
 //
-// (mathematics.md §3). A second solve costs two products of l×l by l×r.
+// (mathematics.md §3). A second solve costs two products of l×l by l×r. It is the method of [BartelsStewart] too, since
+// the Schur forms of the symmetric K and L are their eigendecompositions.
 type eigen struct {
 	vectors blas.General // T
 	sigma   []float64    // ascending
 }
-
-func newEigen(Config) engine { return &direct{name: "eigen", factors: &eigen{}} }
-
-// newBartelsStewart is the method of [BartelsStewart] for symmetric K and L, whose Schur forms are their
-// eigendecompositions.
-func newBartelsStewart(Config) engine { return &direct{name: "bartels-stewart", factors: &eigen{}} }
 
 func (e *eigen) floats() float64 { return 4 }
 

@@ -3,6 +3,7 @@
 package sylvester
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -196,6 +197,17 @@ func sum(a blas.General) float64 {
 		}
 	}
 	return s
+}
+
+// dense writes K to dst, and refuses elements that are not finite.
+func dense(ctx context.Context, dst blas.General, K linop.Operator) error {
+	if err := linop.Dense(ctx, dst, K); err != nil {
+		return err
+	}
+	if s := sum(dst); !finite(s) {
+		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, s)
+	}
+	return nil
 }
 
 // rotate computes Ỹ, once in a solve.

@@ -29,8 +29,6 @@ func (s *joint) Name() string { return "cg" }
 
 func (s *joint) Invalidate() {}
 
-func (s *joint) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
-
 func (s *joint) prepare(_ context.Context, f *frame) error {
 	f.direct()
 	if err := f.checkStart(); err != nil {
@@ -42,8 +40,6 @@ func (s *joint) prepare(_ context.Context, f *frame) error {
 }
 
 func (s *joint) round(ctx context.Context, f *frame, _ int) error {
-	before, r := f.res, len(f.rho)
-	count := func(applies int) { f.res.Iter, f.res.Columns = before.Iter+applies, before.Columns+applies*r }
 	x := contiguous(&s.x, f.C)
 	blas.Scal(f.b/f.a, x.Data)
 	y := contiguous(&s.b, f.Y)
@@ -52,20 +48,32 @@ func (s *joint) round(ctx context.Context, f *frame, _ int) error {
 		blas.CopyScaled(s.b, 1/f.a, y)
 		y = s.b
 	}
-	out, err := s.work.Solve(ctx, x.Data, &s.op, y.Data, cg.Options{
-		Tol: margin * f.opt.Tol, MaxIter: f.opt.MaxIter - before.Iter, ScaleStart: true,
+	residual, err := f.conjugate(ctx, &s.work, x.Data, &s.op, nil, y.Data)
+	blas.CopyScaled(f.C, f.a/f.b, x)
+	if stop := ctx.Err(); stop != nil { // cg has multiplied once more already
+		f.res.Residual, f.measured = residual, true
+		return stop
+	}
+	return err
+}
+
+// conjugate improves x by conjugate gradients on A·x = b, which M preconditions unless it is nil, and returns the
+// relative residual. Every product with A counts as one of K with a column for each eigenvalue of L.
+func (f *frame) conjugate(
+	ctx context.Context, work *cg.Workspace, x []float64, A, M linop.Operator, b []float64,
+) (residual float64, err error) {
+	before, r := f.res, len(f.rho)
+	count := func(applies int) { f.res.Iter, f.res.Columns = before.Iter+applies, before.Columns+applies*r }
+	out, err := work.Solve(ctx, x, A, b, cg.Options{
+		Tol: margin * f.opt.Tol, MaxIter: max(f.opt.MaxIter-before.Iter, 1), ScaleStart: true,
+		Precond: M, Flexible: M != nil,
 		Trace: func(c cg.Step) error {
 			count(c.Iter)
 			return f.step(c.Residual * f.normY)
 		},
 	})
 	count(out.Applies)
-	blas.CopyScaled(f.C, f.a/f.b, x)
-	if stop := ctx.Err(); stop != nil { // cg has multiplied once more already
-		f.res.Residual, f.measured = out.Residual, true
-		return stop
-	}
-	return translated(err)
+	return out.Residual, translated(err)
 }
 
 // translated is the error of this package for one of [cg.Workspace.Solve].

@@ -46,8 +46,6 @@ func (s *krylov) Name() string { return "krylov" }
 
 func (s *krylov) Invalidate() { s.space.reset() }
 
-func (s *krylov) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
-
 func (s *krylov) prepare(ctx context.Context, f *frame) error {
 	f.direct()
 	if err := f.checkStart(); err != nil {

@@ -37,17 +37,13 @@ type nystrom struct {
 	pace    float64 // iterations for each factor e of the residual, when fresh
 }
 
-func makeNystrom(cfg Config) *nystrom {
+func newNystrom(cfg Config) *nystrom {
 	return &nystrom{sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}}
 }
-
-func newNystrom(cfg Config) engine { return makeNystrom(cfg) }
 
 func (s *nystrom) Name() string { return "nystrom" }
 
 func (s *nystrom) Invalidate() { s.stale = true }
-
-func (s *nystrom) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
 
 func (s *nystrom) sketch(ctx context.Context, f *frame) (*lowRank, error) {
 	if err := s.survey(ctx, f); err != nil || len(f.rho) == 0 {

@@ -25,11 +25,8 @@ func (c *cellMatrix) set(ctx context.Context, be blas.Backend, sys System, cells
 	l, n := cells.Dims()
 	if c.K.Rows != l {
 		K := blas.NewGeneral(l, l)
-		if err := linop.Dense(ctx, K, sys.K); err != nil {
+		if err := dense(ctx, K, sys.K); err != nil {
 			return err
-		}
-		if s := sum(K); !finite(s) {
-			return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, s)
 		}
 		c.K = K
 	}

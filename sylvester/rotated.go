@@ -9,13 +9,9 @@ import "context"
 // Columns outside the range of L need no multiplication.
 type rotated struct{ cg shifted }
 
-func newRotated(Config) engine { return &rotated{} }
-
 func (s *rotated) Name() string { return "rotated" }
 
 func (s *rotated) Invalidate() {}
-
-func (s *rotated) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
 
 func (s *rotated) prepare(_ context.Context, f *frame) error {
 	if err := f.iterative(); err != nil {

@@ -3,6 +3,7 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -68,8 +69,6 @@ func (s *singleCholesky) plan(c *costs, l int, L *linop.Spectral, mu, tol float6
 	return min(cost, old), cost < old
 }
 
-func (s *singleCholesky) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
-
 func (s *singleCholesky) prepare(ctx context.Context, f *frame) error {
 	if err := f.iterative(); err != nil {
 		return err
@@ -92,28 +91,15 @@ func (s *singleCholesky) prepare(ctx context.Context, f *frame) error {
 }
 
 func (s *singleCholesky) round(ctx context.Context, f *frame, _ int) error {
-	before, r := f.res, len(f.rho)
 	blas.Zero(f.ct)
 	if !f.cold {
 		f.toColumns(f.ct, f.C, f.b/f.a)
 	}
-	count := func(applies int) { f.res.Iter, f.res.Columns = before.Iter+applies, before.Columns+applies*r }
 	f.rotate()
-	out, err := s.work.Solve(ctx, f.ct.Data, s.system(), f.yt.Data, cg.Options{
-		Tol: margin * f.opt.Tol, MaxIter: max(f.opt.MaxIter-before.Iter, 1), ScaleStart: true,
-		Precond: s.inverse(), Flexible: true,
-		Trace: func(c cg.Step) error {
-			count(c.Iter)
-			return f.step(c.Residual * f.normY)
-		},
-	})
-	count(out.Applies)
+	_, err := f.conjugate(ctx, &s.work, f.ct.Data, s.system(), s.inverse(), f.yt.Data)
 	f.restore()
 	f.cold = false
-	if stop := ctx.Err(); stop != nil {
-		return stop
-	}
-	return translated(err)
+	return cmp.Or(ctx.Err(), err)
 }
 
 // system is the map of columns x_j to (ρ_j·K + μI)·x_j.

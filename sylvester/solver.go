@@ -11,11 +11,10 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// engine is what stands behind one of the names of [New].
+// engine is what stands behind one of the names of [New]: a [method], or [auto], which chooses one for each call.
 type engine interface {
 	Name() string
 	Invalidate()
-	solve(ctx context.Context, f *frame) error
 }
 
 // method is an engine that improves C by rounds; see [frame.run]. It owns what it
@@ -37,11 +36,15 @@ const roundingLevel = 100
 // stalled is the least factor that a round after the first must gain on the true residual.
 const stalled = 0.5
 
-// run lets a method improve C until its true residual is as promised. After the
-// first round each must halve the residual, so there are not many. watch, when it
+// run lets a method improve C until its true residual is as promised, which is the default
+// tolerance where none is asked for and the method is not direct. After the first round each must halve the residual, so there are not many. watch, when it
 // is not nil, sees every step and may end the run by errSlow, which leaves C as it was.
 func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error {
 	f.res.Solver, f.res.Residual, f.watch = m.Name(), math.NaN(), watch
+	d, isDirect := m.(*direct)
+	if !isDirect {
+		f.opt = f.opt.filled()
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -66,7 +69,7 @@ func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error
 			return fmt.Errorf("%w: the solution has residual %g", ErrNotFinite, now)
 		}
 		done := now <= f.opt.Tol
-		if d, ok := m.(*direct); ok {
+		if isDirect {
 			if done = done || f.opt.Tol == 0 && f.backward(d.norm()) <= roundingLevel; done {
 				return f.step(now * f.normY) // the only one
 			}
@@ -89,12 +92,6 @@ func notConverged(res *Result, tol float64) error {
 		res.Residual, res.Iter, tol)
 }
 
-// iterate is run for a method that knows no other promise than a tolerance.
-func (f *frame) iterate(ctx context.Context, m method) error {
-	f.opt = f.opt.filled()
-	return f.run(ctx, m, nil)
-}
-
 // solver is the [Solver] of an engine.
 type solver struct {
 	frame
@@ -113,7 +110,11 @@ func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.G
 	err := s.begin(C, sys, Y, opt)
 	if err == nil {
 		s.res.Iter, s.res.Columns = s.billed.Iter, s.billed.Columns
-		err = s.engine.solve(ctx, &s.frame)
+		if chooser, ok := s.engine.(*auto); ok {
+			err = chooser.solve(ctx, &s.frame)
+		} else {
+			err = s.run(ctx, s.engine.(method), nil)
+		}
 	}
 	s.billed = Result{}
 	return s.res, err

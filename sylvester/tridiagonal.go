@@ -85,8 +85,6 @@ func (t *Tridiagonal) Solve(X, pivots blas.General, rho []float64, mu float64) e
 // so that K is only reduced and never diagonalised. A second solve costs 4l²r operations.
 type tridiagonal struct{ Tridiagonal }
 
-func newTridiagonal(Config) engine { return &direct{name: "tridiagonal", factors: &tridiagonal{}} }
-
 func (s *tridiagonal) floats() float64 { return 1 }
 
 func (s *tridiagonal) factor(ctx context.Context, be blas.Backend, K blas.General) error {
