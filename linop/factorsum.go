@@ -157,3 +157,30 @@ func (s *FactorSum) Diag(dst []float64, j int) {
 		dst[i] = blas.Dot(row, row)
 	}
 }
+
+// DenseTerm writes Z_j·Z_jᵀ to dst.
+func (s *FactorSum) DenseTerm(dst blas.General, j int) {
+	if dst.Rows != s.Dim() || dst.Cols != s.Dim() {
+		panic("linop: DenseTerm: shape mismatch")
+	}
+	if s.factors[j].Cols == 0 {
+		blas.Zero(dst)
+		return
+	}
+	blas.Mul(s.be, dst, false, true, s.factors[j], s.factors[j])
+}
+
+// ApplyTerm computes dst = Z_j·(Z_jᵀ·x).
+func (s *FactorSum) ApplyTerm(dst, x blas.General, j int) {
+	checkBlocks(s.Dim(), dst, x)
+	Z := s.factors[j]
+	if Z.Cols == 0 {
+		blas.Zero(dst)
+		return
+	}
+	w := s.work.Take()
+	w.T = blas.Reshape(w.T, Z.Cols, x.Cols)
+	blas.Mul(s.be, w.T, true, false, Z, x)
+	blas.Mul(s.be, dst, false, false, Z, w.T)
+	s.work.Put(w)
+}

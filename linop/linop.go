@@ -1,8 +1,13 @@
-// This file declares the interfaces of operators and of weighted sums.
+// This file declares the interfaces of operators and of weighted sums, makes operators of functions and of dense
+// matrices, and writes operators out as dense matrices.
 
 package linop
 
-import "github.com/iokl/iokl/blas"
+import (
+	"context"
+
+	"github.com/iokl/iokl/blas"
+)
 
 // Operator is a symmetric linear map on ℝᴺ. It is applied to the k columns of an
 // N×k block at once, since one pass over a large matrix can serve them all; a
@@ -43,6 +48,16 @@ type Sum interface {
 	Diag(dst []float64, j int)
 }
 
+// Separate is a Sum that also multiplies by one of its terms alone.
+type Separate interface {
+	Sum
+	// ApplyTerm computes dst = A_j·x for N×k blocks, whatever the weights. dst is not
+	// read and does not overlap x. Several goroutines may call it.
+	ApplyTerm(dst, x blas.General, j int)
+	// DenseTerm writes A_j to the N×N dst.
+	DenseTerm(dst blas.General, j int)
+}
+
 // Checker is a Sum that has a cheaper way than all its diagonals to find terms that
 // are not finite, or have negative numbers on the diagonal; the error says which and where.
 type Checker interface {
@@ -60,4 +75,82 @@ type Mixed interface {
 	// for, follows the weights as they are at the time of the call, and stays
 	// valid until they change.
 	Single() Operator
+}
+
+// Func is an operator of order N given by a function that computes dst = A·x for
+// N×k blocks, under the terms of [Operator.Apply].
+type Func struct {
+	N int
+	F func(dst, x blas.General)
+}
+
+// Dim is N.
+func (f Func) Dim() int { return f.N }
+
+// Apply calls F.
+func (f Func) Apply(dst, x blas.General) { f.F(dst, x) }
+
+// Matrix is a dense symmetric matrix as an operator.
+type Matrix struct {
+	a  blas.General
+	be blas.Backend
+}
+
+// NewDense returns the operator of the dense symmetric a. A product with one column
+// reads its upper triangle, which takes half of the time of reading all; one with more
+// reads both. It keeps a, and multiplies by whatever a holds at the time.
+// A nil backend is the active one.
+func NewDense(a blas.General, be blas.Backend) *Matrix {
+	if a.Rows != a.Cols {
+		panic("linop: NewDense of a matrix that is not square")
+	}
+	return &Matrix{a: a, be: blas.Or(be)}
+}
+
+// Dim is the order of the matrix.
+func (m *Matrix) Dim() int { return m.a.Rows }
+
+// Apply computes dst = A·x.
+func (m *Matrix) Apply(dst, x blas.General) {
+	checkBlocks(m.a.Rows, dst, x)
+	if x.Cols == 1 {
+		m.be.Dsymv(blas.Upper, x.Rows, 1, m.a.Data, m.a.Stride, x.Data, x.Stride, 0, dst.Data, dst.Stride)
+		return
+	}
+	blas.Mul(m.be, dst, false, false, m.a, x)
+}
+
+// Dense copies the matrix to dst.
+func (m *Matrix) Dense(dst blas.General) { blas.Copy(dst, m.a) }
+
+// denseCols is how many columns of the identity Dense multiplies at once.
+const denseCols = 64
+
+// Dense writes A to the N×N dst: by the operator's own method when it is a
+// [Denser], else by applying it to the identity, a block of columns at a time. The
+// error is that of ctx, which is looked at before every block.
+func Dense(ctx context.Context, dst blas.General, A Operator) error {
+	n := A.Dim()
+	if dst.Rows != n || dst.Cols != n {
+		panic("linop: Dense: shape mismatch")
+	}
+	if d, ok := A.(Denser); ok {
+		d.Dense(dst)
+		return ctx.Err()
+	}
+	var e, ae blas.General
+	for j := 0; j < n; j += denseCols {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		k := min(denseCols, n-j)
+		e, ae = blas.Reshape(e, n, k), blas.Reshape(ae, n, k)
+		blas.Zero(e)
+		for i := range k {
+			e.Data[(j+i)*k+i] = 1
+		}
+		A.Apply(ae, e)
+		blas.Copy(blas.View(dst, 0, j, n, k), ae)
+	}
+	return ctx.Err()
 }
