@@ -1,4 +1,4 @@
-// This file factorizes the matrix of the observed cells.
+// This file factorizes the matrix of the observed cells, and solves for cells that differ by few from those of a factor.
 
 package sylvester
 
@@ -119,4 +119,129 @@ func (o *ObservedFactor) Apply(dst, x blas.General) {
 // matrix is vec as a matrix.
 func (o *ObservedFactor) matrix(v blas.General) blas.General {
 	return blas.General{Rows: o.l, Cols: o.n, Stride: o.n, Data: v.Data}
+}
+
+// cellBorder solves the system M of cells Ω by Cholesky's factor F of M₀, that of the same K, L and μ for cells Ω₀.
+// With the a cells that are new and the d that are gone, those of another weight being both, it is the system
+//
+//	⎡M₀  B⎤⎡x₀⎤   ⎡y₀⎤
+//	⎣Bᵀ  D⎦⎣ z⎦ = ⎣ t⎦,   B = (M_{0,new}, E_gone),   D = diag(M_{new,new}, 0),
+//
+// whose x₀ is 0 where a cell is gone. With W = F⁻¹B it takes a factor of the k×k
+//
+//	D − WᵀW = ⎡ A  −Cᵀ⎤,   A = R·Rᵀ,   G + Z·Zᵀ for Z = C·R⁻ᵀ,   k = a + d,
+//	          ⎣−C  −G ⎦
+//
+// where A and G are positive definite, and |Ω₀|²k + |Ω₀|k² + k³/3 flops.
+type cellBorder struct {
+	o     *ObservedFactor
+	added cellMatrix // the new cells
+	gone  []int      // places in Ω₀
+	W     blas.General
+	schur blas.General // R, Z and the factor of G + Z·Zᵀ, in their places
+	v, t  blas.General
+	spent float64 // flops since the factor was made
+}
+
+// set is for cells, and reports false where borders since the factor was made cost more than the given share of a new
+// factor, or rounding leaves no border.
+func (b *cellBorder) set(o *ObservedFactor, cells *linop.Cells, share float64) bool {
+	b.o, b.gone = o, b.gone[:0]
+	b.added = cellMatrix{K: o.K, L: o.L, i: b.added.i[:0], j: b.added.j[:0], root: b.added.root[:0]}
+	at, N := 0, len(o.i)
+	before := func(i, j int) bool { return at < N && (o.i[at] < i || o.i[at] == i && o.j[at] < j) }
+	cells.Each(func(i, j int, root float64) {
+		for ; before(i, j); at++ {
+			b.gone = append(b.gone, at)
+		}
+		if at < N && o.i[at] == i && o.j[at] == j {
+			if at++; o.root[at-1] == root {
+				return
+			}
+			b.gone = append(b.gone, at-1)
+		}
+		b.added.i, b.added.j, b.added.root = append(b.added.i, i), append(b.added.j, j), append(b.added.root, root)
+	})
+	for ; at < N; at++ {
+		b.gone = append(b.gone, at)
+	}
+	a, k := len(b.added.i), len(b.added.i)+len(b.gone)
+	fN, fk, all := float64(N), float64(k), float64(cells.Count())
+	if b.spent += fN*fN*fk + fN*fk*fk + fk*fk*fk/3; b.spent > share*all*all*all/3 {
+		return false
+	}
+	if k == 0 {
+		return true
+	}
+	b.W = blas.Reshape(b.W, N, k)
+	blas.Zero(b.W)
+	par.Ranges(N, blas.SymBlock, func(lo, hi int) {
+		for p := lo; p < hi; p++ {
+			b.added.element(&o.cellMatrix, p, blas.Row(b.W, p)[:a])
+		}
+	})
+	for c, p := range b.gone {
+		b.W.Data[p*b.W.Stride+a+c] = 1
+	}
+	o.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, N, k, 1, o.factor.Data, o.factor.Stride,
+		b.W.Data, b.W.Stride)
+	b.schur = blas.Reshape(b.schur, k, k)
+	blas.GramOf(o.be, b.schur, b.W)
+	line := make([]float64, a)
+	for p := range a {
+		b.added.element(&b.added, p, line)
+		line[p] += o.mu
+		row := blas.Row(b.schur, p)[:a]
+		blas.Scal(-1, row)
+		blas.Axpy(1, line, row)
+	}
+	A, Z, G := b.parts()
+	if !o.be.Potrf(A) {
+		return false
+	}
+	o.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, k-a, a, 1, A.Data, A.Stride, Z.Data, Z.Stride)
+	blas.Gemm(o.be, false, true, 1, Z, Z, 1, G)
+	return o.be.Potrf(G)
+}
+
+// parts is the places of R, Z and the factor of G + Z·Zᵀ.
+func (b *cellBorder) parts() (R, Z, G blas.General) {
+	a, d := len(b.added.i), len(b.gone)
+	return blas.View(b.schur, 0, 0, a, a), blas.View(b.schur, a, 0, d, a), blas.View(b.schur, a, a, d, d)
+}
+
+// Apply computes dst = M⁻¹·x on Ω and 0 elsewhere, for one column.
+func (b *cellBorder) Apply(dst, x blas.General) {
+	o, N, a := b.o, len(b.o.i), len(b.added.i)
+	k := a + len(b.gone)
+	if k == 0 {
+		o.Apply(dst, x)
+		return
+	}
+	b.v, b.t = blas.Reshape(b.v, N, 1), blas.Reshape(b.t, k, 1)
+	o.gather(b.v.Data, o.matrix(x))
+	for _, p := range b.gone {
+		b.v.Data[p] = 0
+	}
+	clear(b.t.Data)
+	b.added.gather(b.t.Data[:a], o.matrix(x))
+	o.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, N, 1, 1, o.factor.Data, o.factor.Stride, b.v.Data, 1)
+	blas.Gemm(o.be, true, false, -1, b.W, b.v, 1, b.t)
+	R, Z, G := b.parts()
+	u, w := blas.View(b.t, 0, 0, a, 1), blas.View(b.t, a, 0, k-a, 1)
+	o.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, a, 1, 1, R.Data, R.Stride, u.Data, 1)
+	blas.Gemm(o.be, false, false, -1, Z, u, -1, w)
+	blas.Potrs(o.be, G, w)
+	blas.Gemm(o.be, true, false, 1, Z, w, 1, u)
+	o.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, a, 1, 1, R.Data, R.Stride, u.Data, 1)
+	blas.Gemm(o.be, false, false, -1, b.W, b.t, 1, b.v)
+	o.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, N, 1, 1, o.factor.Data, o.factor.Stride, b.v.Data, 1)
+	for _, p := range b.gone {
+		b.v.Data[p] = 0
+	}
+	out := o.matrix(dst)
+	o.scatter(out, b.v.Data)
+	for p, i := range b.added.i {
+		out.Data[i*out.Stride+b.added.j[p]] = b.t.Data[p]
+	}
 }
