@@ -294,6 +294,5 @@ func (s *nystrom) solveByFormula(f *frame) {
 
 // guess writes the solutions by the low-rank formula to C̃.
 func (s *nystrom) guess(f *frame, low *lowRank) {
-	s.cg.W = blas.Reshape(s.cg.W, low.rank(), f.yt.Cols)
-	low.guess(f.be, f.ct, f.yt, s.cg.W, f.rho, f.mu)
+	low.guess(f.be, f.ct, f.yt, &s.cg.W, f.rho, f.mu)
 }

@@ -279,12 +279,20 @@ func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *
 func (p *preconditioned) byGrid(ctx context.Context, t target, opt Options, res *Result) error {
 	k := &p.keep
 	p.aim(t, opt)
-	start := 0.0
-	return p.with(ctx, t, opt, res, func(step cg.Step) error {
+	s, start := &p.inner, 0.0
+	s.cells, s.grid, s.mu, s.limit, s.solves, s.err = t.cells, &p.grid, t.near.Mu, opt.MaxIter, 0, nil
+	if s.share = 1; t.cells != nil {
+		s.share = t.cells.Mean()
+	}
+	s.shape(p.x.Rows, p.x.Cols)
+	err := p.run(ctx, t.A, s.within(ctx), t.columns, opt, res, func(step cg.Step) error {
+		if s.err != nil {
+			return s.err
+		}
 		if step.Iter == 0 {
 			start = step.Residual
 		}
-		work := float64(step.Iter)*t.product + float64(p.inner.solves)*gridWork(p.x.Rows, len(k.dec.Sigma),
+		work := float64(step.Iter)*t.product + float64(s.solves)*gridWork(p.x.Rows, len(k.dec.Sigma),
 			t.near.L.Rank())
 		if k.overdue(t.near, step.Residual, work, opt.Tol) {
 			if err := k.renew(ctx, t.near); err != nil {
@@ -299,6 +307,8 @@ func (p *preconditioned) byGrid(ctx context.Context, t target, opt Options, res 
 		}
 		return nil
 	})
+	res.GridSolves += s.solves
+	return err
 }
 
 // fewMissing is the mean of 1 − w up to which correcting for the missing cells takes fewer flops than a factor:
@@ -385,26 +395,6 @@ func (p *preconditioned) aim(t target, opt Options) {
 	if t.same && !p.keep.stale && p.keep.dec.whole() {
 		p.inner.rel = 0
 	}
-}
-
-// with runs conjugate gradients preconditioned by missingCells.
-func (p *preconditioned) with(
-	ctx context.Context, t target, opt Options, res *Result, watch func(cg.Step) error,
-) error {
-	s := &p.inner
-	s.cells, s.grid, s.mu, s.limit, s.solves, s.err = t.cells, &p.grid, t.near.Mu, opt.MaxIter, 0, nil
-	if s.share = 1; t.cells != nil {
-		s.share = t.cells.Mean()
-	}
-	s.shape(p.x.Rows, p.x.Cols)
-	err := p.run(ctx, t.A, s.within(ctx), t.columns, opt, res, func(step cg.Step) error {
-		if s.err != nil {
-			return s.err
-		}
-		return watch(step)
-	})
-	res.GridSolves += s.solves
-	return err
 }
 
 // run is conjugate gradients on x with the preconditioner M; watch, when not

@@ -35,14 +35,14 @@ import (
 type Reweighted struct {
 	keep    keeper
 	chol    ObservedFactor
-	few     cellBorder    // where few cells differ from those of chol
-	V       blas.General  // n×r
-	lambda  []float64     // Λ
-	leading Decomposition // the pairs that precondition
-	fresh   int           // iterations of the first call after the eigenvectors were made
-	last    int           // and of the last one
-	mu      float64       // of the last call, whose L is that of chol
-	spent   int           // iterations of calls for these since the factor
+	few     cellBorder   // where few cells differ from those of chol
+	V       blas.General // n×r
+	lambda  []float64    // Λ
+	leading lowRank      // the pairs that precondition, in any order
+	fresh   int          // iterations of the first call after the eigenvectors were made
+	last    int          // and of the last one
+	mu      float64      // of the last call, whose L is that of chol
+	spent   int          // iterations of calls for these since the factor
 
 	A, KA, R, KR, before blas.General // l×r: the iterate, the residual and that before it, and their products with K
 	Z, KZ, P, KP         blas.General // the preconditioned residual, the direction, and their products with K
@@ -264,7 +264,7 @@ func (s *Reweighted) iterate(
 	var first, previous float64
 	lowest, aim := math.Inf(1), opt.Tol // the part of the first energy at which the residual is computed
 	for iter, idle := 1, 0; ; iter++ {
-		s.precondition(sys.Mu)
+		s.leading.guess(s.keep.cfg.Backend, s.Z, s.R, &s.coordinates, s.lambda, sys.Mu)
 		sys.K.Apply(s.KZ, s.Z)
 		res.Iter++
 		res.Columns += r
@@ -354,15 +354,16 @@ func (s *Reweighted) turn(L *linop.Spectral, cells *linop.Cells) error {
 	s.V, s.lambda = blas.Reshape(s.V, n, r), make([]float64, r)
 	mean := make([]float64, n)
 	cells.Each(func(_, j int, root float64) { mean[j] += root * root / float64(l) })
-	V, weighted, Q := blas.NewGeneral(n, r), blas.NewGeneral(n, r), blas.NewGeneral(r, r)
-	for j := range n {
-		scaledRow(blas.Row(V, j), L, j)
-	}
+	V, weighted, Q := blas.Clone(L.V), blas.NewGeneral(n, r), blas.NewGeneral(r, r)
+	blas.ScaleColumns(V, roots(L.S))
 	blas.ScaleRows(weighted, mean, V)
 	blas.Mul(be, Q, true, false, V, weighted)
 	blas.Symmetrize(Q)
 	if err := be.Syevd(Q, s.lambda); err != nil {
 		return err
+	}
+	for b, v := range s.lambda {
+		s.lambda[b] = max(v, 0) // negative by rounding
 	}
 	blas.Mul(be, s.V, false, false, V, Q)
 	return nil
@@ -385,25 +386,8 @@ func (s *Reweighted) prepare(ctx context.Context, sys System, cells *linop.Cells
 			return err
 		}
 	}
-	s.leading = k.leading(near)
+	d := k.leading(near)
+	d.Sigma = slices.Clone(d.Sigma)
+	s.leading = lowRank{U: d.T, s: d.Clip().Sigma}
 	return nil
-}
-
-// precondition computes Z from R.
-func (s *Reweighted) precondition(mu float64) {
-	be, T := s.keep.cfg.Backend, s.leading.T
-	blas.CopyScaled(s.Z, 1/mu, s.R)
-	if T.Cols == 0 {
-		return
-	}
-	s.coordinates = blas.Reshape(s.coordinates, T.Cols, s.R.Cols)
-	blas.Mul(be, s.coordinates, true, false, T, s.R)
-	for a, sigma := range s.leading.Sigma {
-		row := blas.Row(s.coordinates, a)
-		for b := range row {
-			t := max(sigma, 0) * max(s.lambda[b], 0)
-			row[b] *= -t / (mu * (mu + t))
-		}
-	}
-	blas.Gemm(be, false, false, 1, T, s.coordinates, 1, s.Z)
 }

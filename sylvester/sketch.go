@@ -266,18 +266,19 @@ func (p *lowRank) weigh(W blas.General, rho []float64, mu float64, rr, rz, insid
 //
 //	x_j = b_j/μ + U·diag(1/(ρ_j·s + μ) − 1/μ)·Uᵀ·b_j
 //
-// W is scratch of q×r.
-func (p *lowRank) guess(be blas.Backend, X0, B, W blas.General, rho []float64, mu float64) {
+// work is scratch, which grows to q×r.
+func (p *lowRank) guess(be blas.Backend, X0, B blas.General, work *blas.General, rho []float64, mu float64) {
 	blas.CopyScaled(X0, 1/mu, B)
 	if p.rank() == 0 {
 		return
 	}
-	blas.Mul(be, W, true, false, p.U, B)
+	*work = blas.Reshape(*work, p.rank(), B.Cols)
+	blas.Mul(be, *work, true, false, p.U, B)
 	for i, s := range p.s {
-		row := blas.Row(W, i)
+		row := blas.Row(*work, i)
 		for j := range row {
 			row[j] *= -rho[j] * s / (mu * (rho[j]*s + mu))
 		}
 	}
-	blas.Gemm(be, false, false, 1, p.U, W, 1, X0)
+	blas.Gemm(be, false, false, 1, p.U, *work, 1, X0)
 }

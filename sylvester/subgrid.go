@@ -73,12 +73,10 @@ func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
 	if L.Rank() == 0 || len(g.cols) == 0 {
 		return out, nil
 	}
-	a := blas.NewGeneral(len(g.cols), L.Rank())
-	for i, j := range g.cols {
-		scaledRow(blas.Row(a, i), L, j)
-		if len(g.root) > 0 {
-			blas.Scal(g.root[i], blas.Row(a, i))
-		}
+	a := blas.TakeRows(L.V, g.cols)
+	blas.ScaleColumns(a, roots(L.S))
+	if len(g.root) > 0 {
+		blas.ScaleRows(a, g.root, a)
 	}
 	if !finite(sum(a)) {
 		return System{}, checkSystem(sys.L, sys.Mu, 0)
@@ -86,11 +84,13 @@ func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
 	return out, factored(be, out.L, a)
 }
 
-// scaledRow writes row j of V·diag(√ρ) to dst.
-func scaledRow(dst []float64, L *linop.Spectral, j int) {
-	for b, v := range blas.Row(L.V, j) {
-		dst[b] = v * math.Sqrt(L.S[b])
+// roots are the square roots of x.
+func roots(x []float64) []float64 {
+	r := make([]float64, len(x))
+	for b, v := range x {
+		r[b] = math.Sqrt(v)
 	}
+	return r
 }
 
 // take copies the part of a, in the memory of dst.

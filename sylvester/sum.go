@@ -165,12 +165,11 @@ func (s *Sum) average(terms []linop.Term) error {
 	a := blas.NewGeneral(n, r)
 	at := 0
 	for _, t := range terms {
-		for i := range n {
-			out := blas.Row(a, i)[at : at+t.L.Rank()]
-			scaledRow(out, t.L, i)
-			if s.root != nil {
-				blas.Scal(s.root[i], out)
-			}
+		part := blas.View(a, 0, at, n, t.L.Rank())
+		blas.Copy(part, t.L.V)
+		blas.ScaleColumns(part, roots(t.L.S))
+		if s.root != nil {
+			blas.ScaleRows(part, s.root, part)
 		}
 		at += t.L.Rank()
 	}
