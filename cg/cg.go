@@ -88,15 +88,16 @@ func (w *Workspace) Solve(
 	if opt.Precond != nil && opt.Precond.Dim() != n {
 		panic("cg: Solve: the preconditioner has another order")
 	}
-	w.resize(n)
-	s := solve{Workspace: w, A: A, M: opt.Precond, x: x, b: b, opt: opt, tol: opt.Tol, maxIter: opt.MaxIter}
-	if s.tol == 0 {
-		s.tol = 1e-8
+	if len(w.r) != n {
+		w.r, w.z, w.p, w.q = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	}
-	if s.maxIter == 0 {
-		s.maxIter = 10 * n
+	if opt.Tol == 0 {
+		opt.Tol = 1e-8
 	}
-	s.norm = blas.Nrm2(b)
+	if opt.MaxIter == 0 {
+		opt.MaxIter = 10 * n
+	}
+	s := solve{Workspace: w, Options: opt, A: A, x: x, b: b, norm: blas.Nrm2(b)}
 	if s.norm == 0 {
 		clear(x)
 		return s.res, s.trace(0)
@@ -109,20 +110,12 @@ func (w *Workspace) Solve(
 	return s.res, err
 }
 
-func (w *Workspace) resize(n int) {
-	if len(w.r) != n {
-		w.r, w.z, w.p, w.q = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	}
-}
-
 // solve is one call of Solve. The vectors r, z, p and q are in units of ‖b‖.
 type solve struct {
 	*Workspace
-	A, M    linop.Operator
+	Options // with the defaults in place
+	A       linop.Operator
 	x, b    []float64
-	opt     Options
-	tol     float64
-	maxIter int
 	norm    float64 // ‖b‖
 	res     Result
 	first   bool // the next direction is z
@@ -138,7 +131,7 @@ func (s *solve) run(ctx context.Context) error {
 	if err := s.trace(s.res.Residual); err != nil {
 		return err
 	}
-	for !(s.res.Residual <= s.tol) {
+	for !(s.res.Residual <= s.Tol) {
 		before := s.res.Residual
 		stop := s.descend(ctx)
 		s.residual()
@@ -147,14 +140,14 @@ func (s *solve) run(ctx context.Context) error {
 			return stop
 		case math.IsNaN(s.res.Residual):
 			return fmt.Errorf("%w: the residual after %d iterations", ErrNotFinite, s.res.Iter)
-		case s.res.Residual <= s.tol:
+		case s.res.Residual <= s.Tol:
 			return nil
-		case s.res.Iter >= s.maxIter:
+		case s.res.Iter >= s.MaxIter:
 			return fmt.Errorf("%w: residual %.3g after %d iterations, tolerance %.3g", ErrNotConverged, s.res.Residual,
-				s.res.Iter, s.tol)
+				s.res.Iter, s.Tol)
 		case !(s.res.Residual < 0.5*before):
 			return fmt.Errorf("%w: residual %.3g stays at rounding level, tolerance %.3g", ErrNotConverged,
-				s.res.Residual, s.tol)
+				s.res.Residual, s.Tol)
 		}
 		s.res.Restarts++
 	}
@@ -175,7 +168,7 @@ func (s *solve) start() error {
 		return nil
 	}
 	s.residual()
-	if s.opt.ScaleStart {
+	if s.ScaleStart {
 		// q = A·x₀/‖b‖: x₀ ← c·x₀ and r ← b/‖b‖ − c·q, with c = ⟨q,b/‖b‖⟩/‖q‖².
 		if c := (blas.Dot(s.q, s.b) / s.norm) / blas.Dot(s.q, s.q); c > 0 && c < math.Inf(1) {
 			blas.Scal(c, s.x)
@@ -204,13 +197,13 @@ func (s *solve) residual() {
 // iterations are spent, which is no error here.
 func (s *solve) descend(ctx context.Context) error {
 	var rz, pq float64
-	for s.first = true; s.res.Iter < s.maxIter; {
+	for s.first = true; s.res.Iter < s.MaxIter; {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("cg: after %d iterations: %w", s.res.Iter, err)
 		}
 		z := s.r
-		if s.M != nil {
-			s.apply(s.M, s.z, s.r)
+		if s.Precond != nil {
+			s.apply(s.Precond, s.z, s.r)
 			z = s.z
 		}
 		old := rz
@@ -222,7 +215,7 @@ func (s *solve) descend(ctx context.Context) error {
 			copy(s.p, z)
 		} else {
 			beta := rz / old
-			if s.opt.Flexible {
+			if s.Flexible {
 				beta = -blas.Dot(z, s.q) / pq
 			}
 			blas.Scal(beta, s.p) // p = z + beta·p
@@ -242,7 +235,7 @@ func (s *solve) descend(ctx context.Context) error {
 		if err := s.trace(norm); err != nil {
 			return err
 		}
-		if !(norm > s.tol) {
+		if !(norm > s.Tol) {
 			return nil
 		}
 	}
@@ -252,10 +245,10 @@ func (s *solve) descend(ctx context.Context) error {
 func (s *solve) apply(A linop.Operator, dst, x []float64) { A.Apply(blas.Vector(dst), blas.Vector(x)) }
 
 func (s *solve) trace(residual float64) error {
-	if s.first = false; s.opt.Trace == nil {
+	if s.first = false; s.Trace == nil {
 		return nil
 	}
-	err := s.opt.Trace(Step{Iter: s.res.Iter, Residual: residual, X: s.x})
+	err := s.Trace(Step{Iter: s.res.Iter, Residual: residual, X: s.x})
 	if s.first = errors.Is(err, ErrRestart); s.first {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (s *eigs) orthonormalize(from int) {
 		scale = 1 // the length of W's columns
 	}
 	for j := 0; j < from; j++ {
-		W := s.narrow(s.W, from)
+		W := blas.Reshape(s.W, s.n, from)
 		norm := s.project(column(W, j), made, j)
 		if !first && norm < 1e-6*scale {
 			norm = s.projectAll(column(W, j), made) // what is left is mostly rounding error: orthogonalize it afresh
@@ -46,7 +46,7 @@ func (s *eigs) orthonormalize(from int) {
 	}
 	// Random vectors for the columns that were lost.
 	for tries := 0; made < b && tries < 3*b; tries++ {
-		x := s.narrow(s.W, 1)
+		x := blas.Reshape(s.W, s.n, 1)
 		for i := range s.n {
 			x.Data[i] = s.rng.NormFloat64()
 		}
@@ -99,7 +99,7 @@ func (s *eigs) restart() {
 	keep := min(max(s.opt.K+s.opt.Block, s.opt.MaxDim/2), s.opt.MaxDim-s.opt.Block, s.dim)
 	blas.Zero(s.T)
 	for i := range keep {
-		s.T.Data[i*s.T.Stride+i] = s.sign() * s.theta[i]
+		s.T.Data[i*s.T.Stride+i] = s.sign * s.theta[i]
 	}
 	S := blas.View(s.S, 0, 0, s.dim, keep)
 	if s.opt.Block == 1 {

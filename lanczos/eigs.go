@@ -26,6 +26,7 @@ type eigs struct {
 	opt  Options
 	be   blas.Backend
 	n    int
+	sign float64 // the factor by which the wanted eigenvalues become the smallest
 	dim  int
 	last int
 	next int
@@ -67,7 +68,7 @@ func (s *eigs) run(ctx context.Context) error {
 			return s.giveUp(err)
 		}
 		s.schedule()
-		if s.claimed() {
+		if s.dim >= s.opt.K && s.converged() == s.opt.K { // the estimates claim convergence
 			if done, err := s.confirm(); done {
 				return err
 			}
@@ -150,7 +151,7 @@ func (s *eigs) begin() error {
 func (s *eigs) extend() error {
 	b, d := s.next, s.dim+s.next
 	s.X, s.P = s.P, s.X
-	X, W := s.narrow(s.X, b), s.narrow(s.W, b)
+	X, W := blas.Reshape(s.X, s.n, b), blas.Reshape(s.W, s.n, b)
 	blas.Copy(X, blas.View(s.Q, 0, s.dim, s.n, b))
 	s.A.Apply(W, X)
 	s.res.Iter++
@@ -193,9 +194,6 @@ func (s *eigs) extend() error {
 	return nil
 }
 
-// narrow is the N×b matrix in the memory of the N×Block a.
-func (s *eigs) narrow(a blas.General, b int) blas.General { return blas.Reshape(a, s.n, b) }
-
 // mul computes c = alpha·op(a)·b + beta·c, by matrix-vector products for one column.
 func (s *eigs) mul(tA bool, alpha float64, a, b blas.General, beta float64, c blas.General) {
 	if b.Cols > 1 {
@@ -219,7 +217,7 @@ func (s *eigs) ritz() error {
 	var ok bool
 	if s.opt.Block == 1 {
 		S = blas.View(s.S, 0, 0, d, k)
-		ok = s.tri.decompose(blas.View(s.T, 0, 0, d, d), s.sign(), s.size)
+		ok = s.tri.decompose(blas.View(s.T, 0, 0, d, d), s.sign, s.size)
 		if ok {
 			copy(s.theta, s.tri.values)
 			s.tri.vectors(S)
@@ -227,7 +225,7 @@ func (s *eigs) ritz() error {
 	} else {
 		S = blas.View(s.S, 0, 0, d, d)
 		blas.Zero(S)
-		blas.AddScaled(S, s.sign(), blas.View(s.T, 0, 0, d, d))
+		blas.AddScaled(S, s.sign, blas.View(s.T, 0, 0, d, d))
 		ok = s.small.Dsyev(lapack.EVCompute, blas.Lower, d, S.Data, S.Stride, s.theta[:d], s.work, len(s.work))
 	}
 	if !ok {
@@ -236,7 +234,7 @@ func (s *eigs) ritz() error {
 	s.bound = max(s.opt.Tol*max(math.Abs(s.theta[0]), math.Abs(s.theta[d-1])), s.opt.AbsTol)
 	s.values, s.resid = s.values[:k], s.resid[:k]
 	for i := range k {
-		s.values[i] = s.sign() * s.theta[i]
+		s.values[i] = s.sign * s.theta[i]
 		var sum float64
 		for r := range s.next {
 			var v float64
@@ -250,14 +248,6 @@ func (s *eigs) ritz() error {
 	return nil
 }
 
-// sign is the factor by which the wanted eigenvalues become the smallest.
-func (s *eigs) sign() float64 {
-	if s.opt.Which == Largest {
-		return -1
-	}
-	return 1
-}
-
 func (s *eigs) converged() int {
 	k := 0
 	for _, r := range s.resid {
@@ -267,8 +257,6 @@ func (s *eigs) converged() int {
 	}
 	return k
 }
-
-func (s *eigs) claimed() bool { return s.dim >= s.opt.K && s.converged() == s.opt.K }
 
 // confirm computes the pairs and their true residuals. It is done when these meet
 // the test, or when they fail it again without progress since the last time.

@@ -127,7 +127,10 @@ func (w *Workspace) Eigs(ctx context.Context, A linop.Operator, opt Options) (Re
 		panic("lanczos: Eigs: shape of the start")
 	}
 	w.resize(n, opt)
-	s := eigs{Workspace: w, A: A, opt: opt, n: n, be: blas.Or(opt.Backend)}
+	s := eigs{Workspace: w, A: A, opt: opt, n: n, be: blas.Or(opt.Backend), sign: 1}
+	if opt.Which == Largest {
+		s.sign = -1
+	}
 	err := s.run(ctx)
 	return s.res, err
 }

@@ -44,18 +44,13 @@ func (a *KroneckerSum) Dim() int { return a.Terms[0].K.Dim() * a.Terms[0].L.Dim(
 // Apply computes dst = (Σ_j K_j⊗L_j + Mu·I)·x, column by column.
 func (a *KroneckerSum) Apply(dst, x blas.General) {
 	checkBlocks(a.Dim(), dst, x)
+	l, n := a.Terms[0].K.Dim(), a.Terms[0].L.Dim()
 	w := a.work.Take()
-	w.eachColumn(dst, x, a.Terms[0].K.Dim(), a.Terms[0].L.Dim(), a.apply)
-	a.work.Put(w)
-}
-
-// eachColumn computes every column of dst from that of x by apply, which acts on
-// l×n matrices. A single contiguous column is its own matrix.
-func (w *kroneckerWork) eachColumn(dst, x blas.General, l, n int, apply func(w *kroneckerWork, dst, C blas.General)) {
-	if x.Cols == 1 && x.Stride == 1 && dst.Stride == 1 {
-		apply(w, blas.General{Rows: l, Cols: n, Stride: n, Data: dst.Data}, blas.General{
-			Rows: l, Cols: n, Stride: n, Data: x.Data,
-		})
+	defer a.work.Put(w)
+	if x.Cols == 1 && x.Stride == 1 && dst.Stride == 1 { // the column is the matrix
+		to, C := blas.General{Rows: l, Cols: n, Stride: n}, blas.General{Rows: l, Cols: n, Stride: n}
+		to.Data, C.Data = dst.Data, x.Data
+		a.apply(w, to, C)
 		return
 	}
 	w.C, w.F = blas.Reshape(w.C, l, n), blas.Reshape(w.F, l, n)
@@ -63,18 +58,11 @@ func (w *kroneckerWork) eachColumn(dst, x blas.General, l, n int, apply func(w *
 		for i := range w.C.Data {
 			w.C.Data[i] = x.Data[i*x.Stride+j]
 		}
-		apply(w, w.F, w.C)
+		a.apply(w, w.F, w.C)
 		for i, v := range w.F.Data {
 			dst.Data[i*dst.Stride+j] = v
 		}
 	}
-}
-
-// term computes U = K·(C·V·diag(S)), of r columns.
-func (w *kroneckerWork) term(be blas.Backend, K Operator, L *Spectral, C blas.General) {
-	w.T, w.U = blas.Reshape(w.T, C.Rows, L.Rank()), blas.Reshape(w.U, C.Rows, L.Rank())
-	L.rotateScaled(be, w.T, C)
-	K.Apply(w.U, w.T)
 }
 
 // ApplyMatrix computes dst = Σ_j K_j·C·L_j + Mu·C for l×n matrices of any stride.
@@ -91,8 +79,10 @@ func (a *KroneckerSum) ApplyMatrix(dst, C blas.General) {
 func (a *KroneckerSum) apply(w *kroneckerWork, dst, C blas.General) {
 	be, beta := blas.Or(a.Backend), 0.0
 	for _, t := range a.Terms {
-		if t.L.Rank() > 0 {
-			w.term(be, t.K, t.L, C)
+		if r := t.L.Rank(); r > 0 {
+			w.T, w.U = blas.Reshape(w.T, C.Rows, r), blas.Reshape(w.U, C.Rows, r)
+			t.L.rotateScaled(be, w.T, C)
+			t.K.Apply(w.U, w.T)
 			blas.Gemm(be, false, true, 1, w.U, t.L.V, beta, dst)
 			beta = 1
 		}
