@@ -103,7 +103,9 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	if !n.Hold && !resumed {
 		n.round(blas.Frob(C) == 0)
 	}
-	n.begin()
+	blas.Zero(n.C)
+	blas.Zero(n.F)
+	n.search() // from 0 towards C1
 	if !resumed {
 		blas.Copy(n.at, n.F)
 	}
@@ -220,13 +222,6 @@ func (n *Newton) soften() bool {
 	}
 	n.Cells.Kappa = math.Min(n.Cells.Kappa, softFirst*n.size)
 	return true
-}
-
-// begin goes from 0 towards C1 to where the objective is about the least.
-func (n *Newton) begin() {
-	blas.Zero(n.C)
-	blas.Zero(n.F)
-	n.search()
 }
 
 // gap is the certificates P − D at fixed kernels of the rounded loss and of the loss itself, and P of that.

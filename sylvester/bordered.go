@@ -232,7 +232,7 @@ func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, Y blas
 	}
 	for e := range b.elements {
 		if b.elements[e].arrived {
-			addOuter(blas.View(both, 0, n, l, n), b.elements[e].t, blas.Row(w, e))
+			addOuter(blas.View(both, 0, n, l, n), 1, b.elements[e].t, blas.Row(w, e))
 		}
 	}
 	first := blas.NewGeneral(b.first.Rows, 2*n)
@@ -331,7 +331,7 @@ func (b *Bordered) outside(in, w blas.General, sys System) {
 		case e.arrived:
 			copy(blas.Row(w, k), e.y)
 		case e.t != nil:
-			addOuter(in, e.t, negative(e.y))
+			addOuter(in, -1, e.t, e.y)
 		default:
 			clear(blas.Row(w, slices.Index(e.j, 1)))
 		}
@@ -370,23 +370,14 @@ func relativeResidual(be blas.Backend, sys System, C, KC, Y blas.General) float6
 	sys.L.MulRight(be, R, KC)
 	blas.AddScaled(R, sys.Mu, C)
 	blas.AddScaled(R, -1, Y)
-	if size := blas.Frob(Y); size > 0 {
-		return blas.Frob(R) / size
-	}
-	return blas.Frob(R)
+	return relative(blas.Frob(R), blas.Frob(Y))
 }
 
-// addOuter adds x·yᵀ to A.
-func addOuter(A blas.General, x, y []float64) {
+// addOuter adds alpha·x·yᵀ to A.
+func addOuter(A blas.General, alpha float64, x, y []float64) {
 	for i, v := range x {
-		blas.Axpy(v, y, blas.Row(A, i))
+		blas.Axpy(alpha*v, y, blas.Row(A, i))
 	}
-}
-
-func negative(x []float64) []float64 {
-	y := slices.Clone(x)
-	blas.Scal(-1, y)
-	return y
 }
 
 var _ Solver = (*Bordered)(nil)

@@ -100,14 +100,14 @@ func (f *cellFactor) remaining(product, folds float64) float64 {
 
 // choose sets cut to the power of 2, and base to 0 or a, whose factor, and the iterations behind it, are expected to
 // cost the least, which it returns, and count to the pairs.
-func (f *cellFactor) choose(sigma []float64, a float64, sys System, product float64, limit int) (least float64) {
-	rho := sys.L.S
+func (f *cellFactor) choose(sigma []float64, a float64, t target, limit int) (least float64) {
+	rho := t.near.L.S
 	l, n := f.made.Dims()
 	f.count = make([]int, len(rho))
 	least = math.Inf(1)
 	top := 1.0
 	for _, r := range rho {
-		top = math.Max(top, sigma[0]*r/sys.Mu)
+		top = math.Max(top, sigma[0]*r/t.near.Mu)
 	}
 	blocks := 4 * float64(len(f.patterns)-1) * math.Pow(float64(n), 3)
 	if float64(len(f.patterns)-1)*float64(n)*float64(n) > float64(limit)*float64(limit) {
@@ -116,11 +116,11 @@ func (f *cellFactor) choose(sigma []float64, a float64, sys System, product floa
 	best := 0.0
 	for _, f.base = range []float64{0, a} {
 		for cut := math.Min(2*top, math.MaxFloat64); cut > 0.5; cut /= 2 {
-			D := pairs(f.count, sigma, rho, f.base, sys.Mu, cut)
+			D := pairs(f.count, sigma, rho, f.base, t.near.Mu, cut)
 			if D > limit {
 				break
 			}
-			each := product + 4*float64(l)*float64(slices.Max(f.count)+n)*float64(len(rho)) + 2*float64(D)*float64(D) +
+			each := t.product + 4*float64(l)*float64(slices.Max(f.count)+n)*float64(len(rho)) + 2*float64(D)*float64(D) +
 				f.rowWork(l, n)
 			work := buildWork(l, D) + factorFolds*math.Sqrt(1+cut)*each
 			if f.base > 0 {
@@ -132,7 +132,7 @@ func (f *cellFactor) choose(sigma []float64, a float64, sys System, product floa
 		}
 	}
 	f.base = best
-	pairs(f.count, sigma, rho, f.base, sys.Mu, f.cut)
+	pairs(f.count, sigma, rho, f.base, t.near.Mu, f.cut)
 	return least
 }
 
@@ -198,15 +198,12 @@ func (f *cellFactor) applyRows(dst, x blas.General) {
 	}
 }
 
-// plan chooses the factor for the cells of sys from a decomposition of its K, for a product with the system that costs
-// the given number of flops, as large as memory allows, and returns what it and the iterations behind it are expected
-// to cost.
-func (f *cellFactor) plan(
-	be blas.Backend, dec *Decomposition, sys System, cells *linop.Cells, product float64,
-) (order []int, sigma []float64, work float64) {
-	f.be, f.made, f.mu, f.rho = be, cells, sys.Mu, append(f.rho[:0], sys.L.S...)
-	l, _ := cells.Dims()
-	if order, sigma = descending(dec.Sigma); len(sigma) == 0 || sys.L.Rank() == 0 {
+// plan chooses the factor for the cells of t from a decomposition of its K, as large as memory allows, and returns what
+// it and the iterations behind it are expected to cost.
+func (f *cellFactor) plan(be blas.Backend, dec *Decomposition, t target) (order []int, sigma []float64, work float64) {
+	f.be, f.made, f.mu, f.rho = be, t.cells, t.near.Mu, append(f.rho[:0], t.near.L.S...)
+	l, _ := t.cells.Dims()
+	if order, sigma = descending(dec.Sigma); len(sigma) == 0 || t.near.L.Rank() == 0 {
 		return nil, nil, 0
 	}
 	a := 0.0
@@ -218,30 +215,28 @@ func (f *cellFactor) plan(
 		limit /= 2
 	}
 	f.group()
-	return order, sigma, f.choose(sigma, a, sys, product, limit)
+	return order, sigma, f.choose(sigma, a, t, limit)
 }
 
 // set makes the factor of [cellFactor.plan]. The error is ErrNotSPD where rounding leaves no factor, or that of ctx.
-func (f *cellFactor) set(
-	ctx context.Context, be blas.Backend, dec *Decomposition, sys System, cells *linop.Cells, product float64,
-) error {
-	order, sigma, _ := f.plan(be, dec, sys, cells, product)
+func (f *cellFactor) set(ctx context.Context, be blas.Backend, dec *Decomposition, t target) error {
+	order, sigma, _ := f.plan(be, dec, t)
 	if len(sigma) == 0 {
 		f.cut, f.count, f.factor = 1, nil, blas.General{}
-		f.U, f.V, f.inverseT, f.base = blas.NewGeneral(dec.T.Rows, 0), blas.NewGeneral(sys.L.Dim(), 0), nil, 0
+		f.U, f.V, f.inverseT, f.base = blas.NewGeneral(dec.T.Rows, 0), blas.NewGeneral(t.near.L.Dim(), 0), nil, 0
 		return nil
 	}
-	f.take(dec.T, order, sys.L)
+	f.take(dec.T, order, t.near.L)
 	f.inverseT = f.inverseT[:0]
 	f.start = f.start[:0]
 	for j, q := range f.count {
 		f.start = append(f.start, len(f.inverseT))
 		for i := range q {
-			f.inverseT = append(f.inverseT, math.Max(sys.Mu/((sigma[i]-f.base)*sys.L.S[j]), leastInverse))
+			f.inverseT = append(f.inverseT, math.Max(t.near.Mu/((sigma[i]-f.base)*t.near.L.S[j]), leastInverse))
 		}
 	}
 	until := blas.Until(ctx, be)
-	regular := f.invert(until, sys.L)
+	regular := f.invert(until, t.near.L)
 	if regular {
 		f.form(until)
 		regular = len(f.inverseT) == 0 || until.Potrf(f.factor)

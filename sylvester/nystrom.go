@@ -76,7 +76,11 @@ func (s *nystrom) round(ctx context.Context, f *frame, round int) error {
 	}
 	if s.stale && s.pace > 0 {
 		s.cg.patience = int(slower*s.pace*folds) + 2
-		s.cg.renew = func(ctx context.Context) error { return s.resketch(ctx, f) }
+		s.cg.renew = func(ctx context.Context) error { // sketch the present K, with the rank there was
+			q := s.sk.Q.Cols
+			s.sk.reset()
+			return s.grow(ctx, f, q)
+		}
 	}
 	err := s.cg.round(ctx, f, round)
 	if !s.stale && s.pace == 0 && err == nil {
@@ -244,13 +248,6 @@ func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
 		s.cg.pre = &s.sk.low
 	}
 	return err
-}
-
-// resketch sketches the present K anew, with the rank it had.
-func (s *nystrom) resketch(ctx context.Context, f *frame) error {
-	q := s.sk.Q.Cols
-	s.sk.reset()
-	return s.grow(ctx, f, q)
 }
 
 // solveByFormula solves by the low-rank formula the trailing columns for which the

@@ -262,7 +262,7 @@ func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *
 	case t.cells == nil || k.only || k.moves:
 		return p.byGrid(ctx, t, opt, res)
 	}
-	_, _, other := p.near.plan(k.cfg.Backend, k.dec, t.near, t.cells, t.product)
+	_, _, other := p.near.plan(k.cfg.Backend, k.dec, t)
 	p.near.made = nil
 	each := gridWork(p.x.Rows, len(k.dec.Sigma), t.near.L.Rank())
 	bounded := opt
@@ -341,7 +341,7 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 			}
 		}
 		k.history, last = k.history[:0], !k.stale
-		return f.set(ctx, k.cfg.Backend, k.dec, t.near, t.cells, t.product)
+		return f.set(ctx, k.cfg.Backend, k.dec, t)
 	}
 	if !made {
 		if err := renew(); err != nil {

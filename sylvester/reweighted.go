@@ -153,12 +153,6 @@ func (s *Reweighted) Predict(F blas.General) {
 	blas.Mul(s.keep.cfg.Backend, F, false, true, s.KA, s.V)
 }
 
-// productWork is the cost of one application of the system to an l×r matrix.
-func (s *Reweighted) productWork(cells *linop.Cells) float64 {
-	l, n := cells.Dims()
-	return 2 * float64(l) * float64(len(s.lambda)) * float64(l+2*n)
-}
-
 // factorIterations is how many iterations take as long as Cholesky's factor of the observed cells, +Inf where it takes
 // more memory than there is, or than eigenvectors of K.
 func (s *Reweighted) factorIterations(sys System, cells *linop.Cells) float64 {
@@ -377,9 +371,9 @@ func (s *Reweighted) near(sys System) System {
 // prepare makes eigenvectors of K, as many as the condition of the system asks for.
 func (s *Reweighted) prepare(ctx context.Context, sys System, cells *linop.Cells) error {
 	k := &s.keep
-	l, _ := cells.Dims()
+	l, n := cells.Dims()
 	near := s.near(sys)
-	k.each = s.productWork(cells)
+	k.each = 2 * float64(l) * float64(len(s.lambda)) * float64(l+2*n)
 	if k.dec == nil || k.dec.T.Rows != l || k.stale && s.last > 2*s.fresh || !k.dec.whole() && k.coarse(near) {
 		k.exact, s.fresh = l <= k.below, 0
 		if err := k.renew(ctx, near); err != nil {

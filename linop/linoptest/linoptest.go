@@ -5,6 +5,7 @@
 package linoptest
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -29,12 +30,7 @@ type Options struct {
 	Allocates bool
 }
 
-func (o Options) unit() float64 {
-	if o.Unit > 0 {
-		return o.Unit
-	}
-	return 0x1p-53
-}
+func (o Options) unit() float64 { return cmp.Or(o.Unit, 0x1p-53) }
 
 func (o Options) cols() []int {
 	if o.Cols != nil {
