@@ -120,8 +120,8 @@ func (f *cellFactor) choose(sigma []float64, a float64, t target, limit int) (le
 			if D > limit {
 				break
 			}
-			each := t.product + 4*float64(l)*float64(slices.Max(f.count)+n)*float64(len(rho)) + 2*float64(D)*float64(D) +
-				f.rowWork(l, n)
+			each := t.product + 4*float64(l)*float64(slices.Max(f.count)+n)*float64(len(rho)) +
+				2*float64(D)*float64(D) + f.rowWork(l, n)
 			work := buildWork(l, D) + factorFolds*math.Sqrt(1+cut)*each
 			if f.base > 0 {
 				work += blocks

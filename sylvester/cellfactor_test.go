@@ -55,7 +55,8 @@ func TestCellFactorBounds(t *testing.T) {
 		f := cellFactor{cells: cells}
 		// Products that cost much ask for a small cut, those that cost nothing for a large one.
 		for _, product := range []float64{1e9, 1e5, 0} {
-			if err := f.set(context.Background(), be, dec, target{near: sys, cells: cells, product: product}); err != nil {
+			system := target{near: sys, cells: cells, product: product}
+			if err := f.set(context.Background(), be, dec, system); err != nil {
 				t.Fatal(err)
 			}
 			x, byA, byM := blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1)

@@ -1,4 +1,4 @@
-// This file factorizes the matrix of the observed cells, and solves for cells that differ by few from those of a factor.
+// This file factorizes the matrix of the observed cells, and solves for cells that are nearly those of a factor.
 
 package sylvester
 

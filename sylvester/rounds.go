@@ -1,5 +1,4 @@
-// This file holds the solvers cg and rotated, and what methods share of conjugate gradients: calls of package cg, and rounds
-// on the decoupled columns.
+// This file holds the solvers cg and rotated, and what methods share of conjugate gradients.
 
 package sylvester
 

@@ -166,9 +166,9 @@ const roundingLevel = 100
 // stalled is the least factor that a round after the first must gain on the true residual.
 const stalled = 0.5
 
-// run lets a method improve C until its true residual is as promised, which is the default
-// tolerance where none is asked for and the method is not direct. After the first round each must halve the residual, so there are not many. watch, when it
-// is not nil, sees every step and may end the run by errSlow, which leaves C as it was.
+// run lets a method improve C until its true residual is as promised, which is the default tolerance where none is
+// asked for and the method is not direct. After the first round each must halve the residual, so there are not many.
+// watch, when it is not nil, sees every step and may end the run by errSlow, which leaves C as it was.
 func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error {
 	f.res.Solver, f.res.Residual, f.watch = m.Name(), math.NaN(), watch
 	d, isDirect := m.(*direct)
