@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/iokl/iokl/blas"
@@ -157,11 +158,7 @@ func (s *solve) run(ctx context.Context) error {
 // start computes the residual of x₀, after scaling x₀ when asked to. A start of
 // zeros costs no application.
 func (s *solve) start() error {
-	zero := true
-	for _, v := range s.x {
-		zero = zero && v == 0
-	}
-	if zero {
+	if !slices.ContainsFunc(s.x, func(v float64) bool { return v != 0 }) {
 		copy(s.r, s.b)
 		blas.Scal(1/s.norm, s.r)
 		s.res.Residual = 1

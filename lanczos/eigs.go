@@ -262,10 +262,7 @@ func (s *eigs) converged() int {
 // the test, or when they fail it again without progress since the last time.
 func (s *eigs) confirm() (done bool, err error) {
 	s.pairs()
-	var worst float64
-	for _, r := range s.res.Residuals {
-		worst = max(worst, r) // max keeps NaN
-	}
+	worst := slices.Max(s.res.Residuals) // which keeps NaN
 	if worst <= s.bound {
 		return true, nil
 	}

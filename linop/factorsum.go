@@ -72,7 +72,7 @@ func (s *FactorSum) SetWeights(eta []float64) {
 	s.z = blas.Reshape(s.z, s.Dim(), d)
 	d = 0
 	for j, e := range s.eta {
-		if e != 0 && s.factors[j].Cols > 0 {
+		if e != 0 {
 			blas.CopyScaled(blas.View(s.z, 0, d, s.Dim(), s.factors[j].Cols), math.Sqrt(e), s.factors[j])
 			d += s.factors[j].Cols
 		}
@@ -80,16 +80,22 @@ func (s *FactorSum) SetWeights(eta []float64) {
 }
 
 // Apply computes dst = Z·(Zᵀ·x) with the weighted factors.
-func (s *FactorSum) Apply(dst, x blas.General) {
+func (s *FactorSum) Apply(dst, x blas.General) { s.through(s.z, dst, x) }
+
+// ApplyTerm computes dst = Z_j·(Z_jᵀ·x).
+func (s *FactorSum) ApplyTerm(dst, x blas.General, j int) { s.through(s.factors[j], dst, x) }
+
+// through computes dst = Z·(Zᵀ·x).
+func (s *FactorSum) through(Z, dst, x blas.General) {
 	checkBlocks(s.Dim(), dst, x)
-	if s.z.Cols == 0 {
+	if Z.Cols == 0 {
 		blas.Zero(dst)
 		return
 	}
 	w := s.work.Take()
-	w.T = blas.Reshape(w.T, s.z.Cols, x.Cols)
-	blas.Mul(s.be, w.T, true, false, s.z, x)
-	blas.Mul(s.be, dst, false, false, s.z, w.T)
+	w.T = blas.Reshape(w.T, Z.Cols, x.Cols)
+	blas.Mul(s.be, w.T, true, false, Z, x)
+	blas.Mul(s.be, dst, false, false, Z, w.T)
 	s.work.Put(w)
 }
 
@@ -125,9 +131,6 @@ func (s *FactorSum) formsOf(w *factorWork, dst []float64, U, V blas.General, idx
 		at := 0
 		for _, j := range idx {
 			f := s.factors[j]
-			if f.Cols == 0 {
-				continue
-			}
 			blas.Copy(blas.View(z, 0, at, f.Rows, f.Cols), f)
 			at += f.Cols
 		}
@@ -148,10 +151,6 @@ func (s *FactorSum) Diag(dst []float64, j int) {
 	if len(dst) != s.Dim() {
 		panic("linop: Diag: shape mismatch")
 	}
-	if s.factors[j].Cols == 0 {
-		clear(dst)
-		return
-	}
 	for i := range dst {
 		row := blas.Row(s.factors[j], i)
 		dst[i] = blas.Dot(row, row)
@@ -168,19 +167,4 @@ func (s *FactorSum) DenseTerm(dst blas.General, j int) {
 		return
 	}
 	blas.Mul(s.be, dst, false, true, s.factors[j], s.factors[j])
-}
-
-// ApplyTerm computes dst = Z_j·(Z_jᵀ·x).
-func (s *FactorSum) ApplyTerm(dst, x blas.General, j int) {
-	checkBlocks(s.Dim(), dst, x)
-	Z := s.factors[j]
-	if Z.Cols == 0 {
-		blas.Zero(dst)
-		return
-	}
-	w := s.work.Take()
-	w.T = blas.Reshape(w.T, Z.Cols, x.Cols)
-	blas.Mul(s.be, w.T, true, false, Z, x)
-	blas.Mul(s.be, dst, false, false, Z, w.T)
-	s.work.Put(w)
 }

@@ -285,11 +285,7 @@ func (s *singleCholesky) fits(K linop.Operator) bool {
 // behind predicts the iterations behind a factor with σ: the eigenvalues of (ρK + μI)(K + σI)⁻¹/ρ lie between 1 and
 // μ/(ρσ), and conjugate gradients of condition number κ gain the factor (√κ + 1)/(√κ − 1) in each.
 func behind(sigma float64, L *linop.Spectral, mu, tol float64) float64 {
-	lo, hi := 1., 1.
-	for _, rho := range L.S {
-		ratio := mu / (rho * sigma)
-		lo, hi = math.Min(lo, ratio), math.Max(hi, ratio)
-	}
+	lo, hi := math.Min(1, mu/(L.S[0]*sigma)), math.Max(1, mu/(L.S[L.Rank()-1]*sigma))
 	root := math.Sqrt(factorError * hi / lo)
 	return 1 + math.Log(2/tol)/math.Log((root+1)/(root-1))
 }

@@ -3,6 +3,7 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -268,10 +269,8 @@ func (b *Bordered) along(ctx context.Context, in, w blas.General, sys System) er
 	sys.L.Rotate(b.be, rotated, b.y)
 	fail := make([]error, r)
 	par.For(r, func(c int) { fail[c] = b.column(ctx, rotated, border, sys, c) })
-	for _, err := range fail {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(fail...); err != nil {
+		return err
 	}
 	blas.Gemm(b.be, false, true, 1, rotated, sys.L.V, 1, in)
 	if k > 0 {

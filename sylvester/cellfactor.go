@@ -93,11 +93,6 @@ func (f *cellFactor) rowWork(l, n int) float64 {
 	return 4 * float64(l) * float64(n) * float64(n)
 }
 
-// remaining is what conjugate gradients behind f are expected to cost for the given number of factors e.
-func (f *cellFactor) remaining(product, folds float64) float64 {
-	return folds * math.Sqrt(1+f.cut) / 2 * (product + f.iterationWork(f.U.Rows))
-}
-
 // choose sets cut to the power of 2, and base to 0 or a, whose factor, and the iterations behind it, are expected to
 // cost the least, which it returns, and count to the pairs.
 func (f *cellFactor) choose(sigma []float64, a float64, t target, limit int) (least float64) {
@@ -105,10 +100,7 @@ func (f *cellFactor) choose(sigma []float64, a float64, t target, limit int) (le
 	l, n := f.made.Dims()
 	f.count = make([]int, len(rho))
 	least = math.Inf(1)
-	top := 1.0
-	for _, r := range rho {
-		top = math.Max(top, sigma[0]*r/t.near.Mu)
-	}
+	top := math.Max(1, sigma[0]*rho[0]/t.near.Mu)
 	blocks := 4 * float64(len(f.patterns)-1) * math.Pow(float64(n), 3)
 	if float64(len(f.patterns)-1)*float64(n)*float64(n) > float64(limit)*float64(limit) {
 		a = 0
@@ -343,8 +335,7 @@ func (f *cellFactor) Dim() int {
 // Apply computes dst ≈ (P·(K⊗L)·P + μI)⁻¹·x for one contiguous column that is zero outside of the cells.
 func (f *cellFactor) Apply(dst, x blas.General) {
 	l, n := f.made.Dims()
-	in := blas.General{Rows: l, Cols: n, Stride: n, Data: x.Data}
-	out := blas.General{Rows: l, Cols: n, Stride: n, Data: dst.Data}
+	in, out := asMatrix(x, l, n), asMatrix(dst, l, n)
 	f.applyRows(out, in)
 	if len(f.inverseT) == 0 {
 		f.cells.Keep(out, out)

@@ -69,7 +69,6 @@ type ObservedFactor struct {
 	be     blas.Backend
 	factor blas.General
 	mu     float64
-	l, n   int
 	v      blas.General
 }
 
@@ -82,9 +81,9 @@ func NewObservedFactor(ctx context.Context, be blas.Backend, sys System, cells *
 
 // set computes the factor.
 func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, cells *linop.Cells) error {
-	o.l, o.n = cells.Dims()
+	l, n := cells.Dims()
 	N := cells.Count()
-	floats := float64(N)*float64(N) + float64(o.l)*float64(o.l) + float64(o.n)*float64(o.n)
+	floats := float64(N)*float64(N) + float64(l)*float64(l) + float64(n)*float64(n)
 	if err := memory.Check("sylvester: a factor for the observed cells", 8*floats, "use the method auto"); err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, c
 }
 
 // Dim is l·n.
-func (o *ObservedFactor) Dim() int { return o.l * o.n }
+func (o *ObservedFactor) Dim() int { return o.K.Rows * o.L.Rows }
 
 // Apply computes dst = A_ΩΩ⁻¹·x on the observed cells and 0 elsewhere, for one column.
 func (o *ObservedFactor) Apply(dst, x blas.General) {
@@ -117,9 +116,7 @@ func (o *ObservedFactor) Apply(dst, x blas.General) {
 }
 
 // matrix is vec as a matrix.
-func (o *ObservedFactor) matrix(v blas.General) blas.General {
-	return blas.General{Rows: o.l, Cols: o.n, Stride: o.n, Data: v.Data}
-}
+func (o *ObservedFactor) matrix(v blas.General) blas.General { return asMatrix(v, o.K.Rows, o.L.Rows) }
 
 // cellBorder solves the system M of cells Ω by Cholesky's factor F of M₀, that of the same K, L and μ for cells Ω₀.
 // With the a cells that are new and the d that are gone, those of another weight being both, it is the system

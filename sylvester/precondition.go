@@ -358,11 +358,12 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 		if !ok {
 			return nil
 		}
-		again := f.remaining(t.product, folds) + buildWork(p.x.Rows, f.factor.Rows)
+		each := t.product + f.iterationWork(p.x.Rows)
+		again := folds*math.Sqrt(1+f.cut)/2*each + buildWork(p.x.Rows, f.factor.Rows)
 		if decomposes() {
 			again += k.renewal(p.x.Rows)
 		}
-		if left*(t.product+f.iterationWork(p.x.Rows)) > again {
+		if left*each > again {
 			if err := renew(); err != nil {
 				return err
 			}

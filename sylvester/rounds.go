@@ -200,10 +200,12 @@ func translated(err error) error {
 
 // onMatrices is the operator on vectors, one column each, that f is on the l×n matrices of their elements.
 func onMatrices(l, n int, f func(dst, x blas.General)) linop.Operator {
-	matrix := func(v blas.General) blas.General {
-		return blas.General{Rows: l, Cols: n, Stride: n, Data: v.Data}
-	}
-	return linop.Func{N: l * n, F: func(dst, x blas.General) { f(matrix(dst), matrix(x)) }}
+	return linop.Func{N: l * n, F: func(dst, x blas.General) { f(asMatrix(dst, l, n), asMatrix(x, l, n)) }}
+}
+
+// asMatrix is the l×n matrix of which v, a contiguous column, is the row-major vec.
+func asMatrix(v blas.General, l, n int) blas.General {
+	return blas.General{Rows: l, Cols: n, Stride: n, Data: v.Data}
 }
 
 // contiguous is a itself when its rows follow each other without a gap, else a
