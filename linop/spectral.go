@@ -1,11 +1,14 @@
-// This file holds positive semidefinite matrices by their eigenpairs.
+// This file holds positive semidefinite matrices by their eigenpairs, and makes orthonormal bases.
 
 package linop
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -136,4 +139,140 @@ func (s *Spectral) Dense(be blas.Backend, dst blas.General) {
 // Clone returns a copy.
 func (s *Spectral) Clone() *Spectral {
 	return &Spectral{V: blas.Clone(s.V), S: append([]float64(nil), s.S...)}
+}
+
+// RankDrop is the size, relative to the largest and to machine precision times the order, up to which singular values
+// and eigenvalues are rounding.
+const RankDrop = 4
+
+// RowBasis is an orthonormal basis P (n×k) of the row space of the N×n Y, k ≥ 1.
+// It is the identity's shape, without data, when Y has full column rank. Singular values of at most RankDrop times
+// their rounding do not count.
+func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
+	N, n := Y.Rows, Y.Cols
+	full := blas.General{Rows: n, Cols: n}
+	k := min(N, n)
+	T := transpose(Y) // n×N
+	if n <= N {
+		T = blas.Clone(Y)
+	}
+	R := blas.NewGeneral(k, k)
+	be.QR(T, R)
+	// n > N: Yᵀ = T·R, so the left singular vectors of R turn T. n ≤ N: Y = T·R,
+	// and its right ones span the row space.
+	s, u, vt := make([]float64, k), blas.NewGeneral(k, k), blas.NewGeneral(k, k)
+	if err := be.SVD(R, s, u, vt); err != nil {
+		return full, fmt.Errorf("linop: a basis of the rows of a %d×%d matrix: %w", N, n, err)
+	}
+	rank := 1
+	for rank < k && s[rank] > RankDrop*0x1p-52*float64(max(N, n))*s[0] {
+		rank++
+	}
+	switch {
+	case n <= N && rank == n:
+		return full, nil
+	case n <= N:
+		return transpose(blas.View(vt, 0, 0, rank, n)), nil
+	case rank == k:
+		return T, nil
+	}
+	P := blas.NewGeneral(n, rank)
+	blas.Mul(be, P, false, false, T, blas.View(u, 0, 0, k, rank))
+	return P, nil
+}
+
+// LeadingBasis is an orthonormal basis (n×k) of about the k leading right singular vectors of the N×n B, by two steps
+// of subspace iteration (Halko, Martinsson and Tropp, doi:10.1137/090771806).
+func LeadingBasis(ctx context.Context, be blas.Backend, B blas.General, k int, seed uint64) (blas.General, error) {
+	T, S := blas.NewGeneral(B.Cols, k), blas.NewGeneral(B.Rows, k)
+	FillNormal(T, seed)
+	for range 3 {
+		if err := ctx.Err(); err != nil {
+			return T, err
+		}
+		blas.Mul(be, S, false, false, B, T)
+		be.QR(S, blas.General{})
+		blas.Mul(be, T, true, false, B, S)
+		be.QR(T, blas.General{})
+	}
+	return T, nil
+}
+
+// Outside is an orthonormal basis of what the columns of W add to the range of P, which has orthonormal columns.
+func Outside(be blas.Backend, P, W blas.General) blas.General {
+	W = blas.Clone(W)
+	whole := columnNorms(W)
+	for range 2 { // the second time for what rounding left
+		a := blas.NewGeneral(P.Cols, W.Cols)
+		blas.Mul(be, a, true, false, P, W)
+		blas.Gemm(be, false, false, -1, P, a, 1, W)
+	}
+	scale := columnNorms(W)
+	for j, v := range scale {
+		if scale[j] = 0; v > 0x1p-40*whole[j] { // more than rounding
+			scale[j] = 1 / v
+		}
+	}
+	blas.ScaleColumns(W, scale)
+	D, d := blas.NewGeneral(W.Cols, W.Cols), make([]float64, W.Cols)
+	blas.GramOf(be, D, W)
+	if be.Syevd(D, d) != nil {
+		return blas.General{}
+	}
+	first := slices.IndexFunc(d, func(v float64) bool { return v > 1e-8*d[len(d)-1] })
+	if first < 0 || !(d[len(d)-1] > 0) {
+		return blas.General{}
+	}
+	keep := W.Cols - first
+	Q := blas.NewGeneral(W.Rows, keep)
+	blas.Mul(be, Q, false, false, W, blas.View(D, 0, first, W.Cols, keep))
+	be.QR(Q, blas.General{})
+	a := blas.NewGeneral(P.Cols, keep)
+	blas.Mul(be, a, true, false, P, Q)
+	blas.Gemm(be, false, false, -1, P, a, 1, Q)
+	return Q
+}
+
+// Orthonormal is P, nearly orthonormal, without what rounding has let in.
+func Orthonormal(be blas.Backend, P blas.General) blas.General {
+	D, Q := blas.NewGeneral(P.Cols, P.Cols), blas.Like(P)
+	blas.GramOf(be, D, P)
+	blas.Scal(-0.5, D.Data)
+	for i := range P.Cols {
+		D.Data[i*D.Stride+i] += 1.5
+	}
+	blas.Mul(be, Q, false, false, P, D) // P(3I − PᵀP)/2
+	return Q
+}
+
+// FillNormal fills a with independent standard normal numbers, by the seed.
+func FillNormal(a blas.General, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 0x6f757470757473))
+	for i := range a.Rows {
+		row := blas.Row(a, i)
+		for j := range row {
+			row[j] = rng.NormFloat64()
+		}
+	}
+}
+
+// columnNorms are the norms of the columns of a.
+func columnNorms(a blas.General) []float64 {
+	norms := make([]float64, a.Cols)
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			norms[j] = math.Hypot(norms[j], v)
+		}
+	}
+	return norms
+}
+
+func transpose(a blas.General) blas.General {
+	t := blas.NewGeneral(a.Cols, a.Rows)
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			t.Data[j*t.Stride+i] = v
+		}
+	}
+	return t
 }

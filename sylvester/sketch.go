@@ -165,27 +165,18 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 	if err := k.be.Syevd(G, theta); err != nil {
 		return false
 	}
-	floor := nu + 1e-13*theta[q-1]
-	first := 0
-	for first < q && !(theta[first] > 2*floor) {
-		first++
-	}
-	if first == q {
+	T := linop.Leading(G, theta, 2*(nu+1e-13*theta[q-1]))
+	keep := T.Rank()
+	if keep == 0 {
 		return false
 	}
-	keep := q - first
-	T := blas.NewGeneral(q, keep)
-	s := make([]float64, keep)
-	for c := range keep {
-		from := q - 1 - c
-		s[c] = theta[from] - nu
-		scale := 1 / math.Sqrt(theta[from])
-		for i := range q {
-			T.Data[i*keep+c] = scale * G.Data[i*G.Stride+from]
-		}
+	s, inverse := make([]float64, keep), make([]float64, keep)
+	for c, v := range T.S {
+		s[c], inverse[c] = v-nu, 1/math.Sqrt(v)
 	}
+	blas.ScaleColumns(T.V, inverse)
 	U := blas.NewGeneral(B.Rows, keep)
-	k.mul(ctx, U, false, B, T)
+	k.mul(ctx, U, false, B, T.V)
 	k.low = lowRank{U: U, s: s}
 	return true
 }
