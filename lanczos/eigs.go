@@ -122,10 +122,8 @@ func (s *eigs) giveUp(reason error) error {
 // begin makes the first block: the start with a little noise, then random vectors.
 func (s *eigs) begin() error {
 	const noise = 0.01
-	for i := range s.n {
-		for j := range blas.Row(s.W, i) {
-			s.W.Data[i*s.W.Stride+j] = s.rng.NormFloat64()
-		}
+	for i := range s.W.Data {
+		s.W.Data[i] = s.rng.NormFloat64()
 	}
 	for j := range s.opt.Start.Cols {
 		norm := norm(column(s.opt.Start, j))

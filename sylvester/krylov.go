@@ -38,10 +38,6 @@ type krylov struct {
 	work  blas.General
 }
 
-func newKrylov(cfg Config) engine {
-	return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}}
-}
-
 func (s *krylov) Name() string { return "krylov" }
 
 func (s *krylov) Invalidate() { s.space.reset() }
@@ -151,9 +147,7 @@ func (s *krylov) sides(f *frame) {
 	d, r := s.space.Q.Cols, f.yt.Cols
 	known := s.b.Rows
 	b := blas.NewGeneral(d, r)
-	if known > 0 {
-		blas.Copy(blas.View(b, 0, 0, known, r), s.b)
-	}
+	copy(b.Data, s.b.Data[:known*r])
 	if d > known {
 		blas.Mul(f.be, blas.View(b, known, 0, d-known, r), true, false, blas.View(s.space.Q, 0, known, f.yt.Rows,
 			d-known), f.yt)

@@ -227,12 +227,15 @@ func (s *masked) iterate(ctx context.Context, sys System, opt Options, res *Resu
 	if s.name == maskedDirect || spare && s.hard || s.name == "auto" && s.few(l, r) {
 		return s.direct(ctx, t, opt, res)
 	}
+	if s.name == "cg" {
+		return s.by.run(ctx, t.A, nil, t.columns, opt, res, nil)
+	}
 	if !spare {
-		return s.precondition(ctx, t, opt, res)
+		return s.by.solve(ctx, t, opt, res)
 	}
 	bounded := opt
 	bounded.MaxIter = min(opt.MaxIter, max(usualSolves, int(s.factorWork()/gridWork(l, l, r))))
-	err := s.precondition(ctx, t, bounded, res)
+	err := s.by.solve(ctx, t, bounded, res)
 	if s.hard = errors.Is(err, ErrNotConverged); s.hard {
 		return s.direct(ctx, t, opt, res)
 	}
@@ -249,14 +252,6 @@ func (s *masked) direct(ctx context.Context, t target, opt Options, res *Result)
 		return err
 	}
 	return s.by.run(ctx, t.A, &s.chol, t.columns, opt, res, nil)
-}
-
-// precondition solves by conjugate gradients and the method that s is called by.
-func (s *masked) precondition(ctx context.Context, t target, opt Options, res *Result) error {
-	if s.name == "cg" {
-		return s.by.run(ctx, t.A, nil, t.columns, opt, res, nil)
-	}
-	return s.by.solve(ctx, t, opt, res)
 }
 
 // few reports whether Cholesky's factor of the observed cells is expected to be

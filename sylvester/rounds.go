@@ -132,8 +132,6 @@ type joint struct {
 	x, b blas.General // contiguous copies of C and Y where theirs are not
 }
 
-func newJoint(cfg Config) engine { return &joint{op: linop.KroneckerSum{Backend: cfg.Backend}} }
-
 func (s *joint) Name() string { return "cg" }
 
 func (s *joint) Invalidate() {}

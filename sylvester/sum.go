@@ -152,16 +152,13 @@ func (s *Sum) weigh(terms []linop.Term, mu float64) (columns int, err error) {
 		s.w = append(s.w[:0], s.next...)
 	}
 	s.kbar.be, s.kbar.terms, s.kbar.w = s.op.Backend, s.op.Terms, s.w
-	return columns, s.average(terms)
+	return columns, s.average(terms, columns)
 }
 
 // average makes L̄ in factors: the eigenvectors of Σ_j L_j, by way of that n×n matrix
-// or, where the ranks add up to fewer than n, of [V_1·√S_1 … V_m·√S_m].
-func (s *Sum) average(terms []linop.Term) error {
-	be, n, r := s.op.Backend, terms[0].L.Dim(), 0
-	for _, t := range terms {
-		r += t.L.Rank()
-	}
+// or, where the ranks add up to r < n, of [V_1·√S_1 … V_m·√S_m].
+func (s *Sum) average(terms []linop.Term, r int) error {
+	be, n := s.op.Backend, terms[0].L.Dim()
 	a := blas.NewGeneral(n, r)
 	at := 0
 	for _, t := range terms {

@@ -149,10 +149,10 @@ type Config struct {
 var engines = map[string]func(Config) engine{
 	"auto":            newAuto,
 	"bartels-stewart": func(Config) engine { return &direct{name: "bartels-stewart", factors: &eigen{}} },
-	"cg":              newJoint,
+	"cg":              func(cfg Config) engine { return &joint{op: linop.KroneckerSum{Backend: cfg.Backend}} },
 	"cholesky":        func(Config) engine { return &direct{name: "cholesky", factors: &cholesky{}} },
 	"eigen":           func(Config) engine { return &direct{name: "eigen", factors: &eigen{}} },
-	"krylov":          newKrylov,
+	"krylov":          func(cfg Config) engine { return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}} },
 	"nystrom":         func(cfg Config) engine { return newNystrom(cfg) },
 	"rotated":         func(Config) engine { return &rotated{} },
 	"tridiagonal":     func(Config) engine { return &direct{name: "tridiagonal", factors: &tridiagonal{}} },
