@@ -6,6 +6,7 @@
 package cg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,12 +93,8 @@ func (w *Workspace) Solve(
 	if len(w.r) != n {
 		w.r, w.z, w.p, w.q = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	}
-	if opt.Tol == 0 {
-		opt.Tol = 1e-8
-	}
-	if opt.MaxIter == 0 {
-		opt.MaxIter = 10 * n
-	}
+	opt.Tol = cmp.Or(opt.Tol, 1e-8)
+	opt.MaxIter = cmp.Or(opt.MaxIter, 10*n)
 	s := solve{Workspace: w, Options: opt, A: A, x: x, b: b, norm: blas.Nrm2(b)}
 	if s.norm == 0 {
 		clear(x)

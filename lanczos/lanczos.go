@@ -5,6 +5,7 @@
 package lanczos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -136,23 +137,14 @@ func (w *Workspace) Eigs(ctx context.Context, A linop.Operator, opt Options) (Re
 }
 
 func (o Options) withDefaults(n int) Options {
-	if o.K == 0 {
-		o.K = 1
-	}
+	o.K = cmp.Or(o.K, 1)
 	if o.Block <= 0 {
 		o.Block = o.K
 	}
 	o.Block = min(o.Block, n)
-	if o.MaxDim == 0 {
-		o.MaxDim = 60 + 4*o.K
-	}
-	o.MaxDim = min(max(o.MaxDim, o.K+3*o.Block), n)
-	if o.Tol == 0 {
-		o.Tol = 1e-8
-	}
-	if o.MaxIter == 0 {
-		o.MaxIter = 10*n + 100
-	}
+	o.MaxDim = min(max(cmp.Or(o.MaxDim, 60+4*o.K), o.K+3*o.Block), n)
+	o.Tol = cmp.Or(o.Tol, 1e-8)
+	o.MaxIter = cmp.Or(o.MaxIter, 10*n+100)
 	return o
 }
 

@@ -102,8 +102,7 @@ func (s *Spectral) Rotate(be blas.Backend, dst, C blas.General) {
 // MulRight computes dst = C·L for l×n matrices; dst may be C. It
 // allocates l·r floats; [Spectral.MulRightWith] does not.
 func (s *Spectral) MulRight(be blas.Backend, dst, C blas.General) {
-	var work blas.General
-	s.MulRightWith(be, dst, C, &work)
+	s.MulRightWith(be, dst, C, new(blas.General))
 }
 
 // MulRightWith is MulRight with scratch of the caller's, which grows to l×r when

@@ -65,9 +65,7 @@ func (p *blockFactor) column(j int) (first, width int, a []float32) {
 // expected to bear, or a larger one after that has broken down. It reports false where all do.
 func (p *blockFactor) factorize(ctx context.Context, K rower, l int, shift float64) (ok bool, err error) {
 	if p.l != l {
-		p.l, p.cols = l, nil
-	}
-	if p.cols == nil {
+		p.l = l
 		p.cols = make([][]float32, p.blocks())
 		for j := range p.cols {
 			first := j * factorWidth

@@ -3,6 +3,7 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -69,9 +70,7 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General, opt Options) e
 	}
 	r := sys.L.Rank()
 	f.given, f.sys, f.C, f.Y, f.opt = sys.K, sys, C, Y, opt
-	if f.opt.MaxIter == 0 {
-		f.opt.MaxIter = 10 * l
-	}
+	f.opt.MaxIter = cmp.Or(f.opt.MaxIter, 10*l)
 	f.res = Result{Residual: math.NaN()}
 	f.rotated, f.measured = false, false
 	if f.kc.Rows != l || f.kc.Cols != n {

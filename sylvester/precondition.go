@@ -59,9 +59,8 @@ const (
 
 // limited is filled with MaxIter in place for l rows.
 func (o Options) limited(l int) Options {
-	if o = o.filled(); o.MaxIter == 0 {
-		o.MaxIter = 10 * l
-	}
+	o = o.filled()
+	o.MaxIter = cmp.Or(o.MaxIter, 10*l)
 	return o
 }
 

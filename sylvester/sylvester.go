@@ -40,6 +40,7 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,9 +84,7 @@ func (o Options) check() error {
 
 // filled returns the options with the default tolerance in place.
 func (o Options) filled() Options {
-	if o.Tol == 0 {
-		o.Tol = 1e-8
-	}
+	o.Tol = cmp.Or(o.Tol, 1e-8)
 	return o
 }
 
