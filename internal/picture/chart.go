@@ -21,16 +21,10 @@ import (
 type Chart struct {
 	Title, X, Y string
 	LogX, LogY  bool
-	Steps       bool     // each value holds until the next
-	Names       []string // of the values 1, 2, … of X
-	At          []Tick   // labels of X where it is no number; nil for numbers
+	Steps       bool               // each value holds until the next
+	Names       []string           // of the values 1, 2, … of X
+	At          plot.ConstantTicks // labels of X where it is no number; nil for numbers
 	Curves      []Curve
-}
-
-// Tick is a label of a value on an axis.
-type Tick struct {
-	Value float64
-	Label string
 }
 
 // Curve is one line of a chart with a point at each value.
@@ -143,11 +137,7 @@ func (c *Chart) paint(canvas draw.Canvas) {
 		p.X.Tick.Marker = names
 	}
 	if c.At != nil {
-		at := make(plot.ConstantTicks, len(c.At))
-		for i, t := range c.At {
-			at[i] = plot.Tick(t)
-		}
-		p.X.Tick.Marker = at
+		p.X.Tick.Marker = c.At
 	}
 	if c.LogY {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, LogTicks{}

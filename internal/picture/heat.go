@@ -17,11 +17,11 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Heat is a heat map of a matrix, its first row on top.
+// Heat is a heat map of a square matrix, its first row on top.
 type Heat struct {
 	Title, X, Y string
 	Matrix      blas.General
-	Rows, Cols  []string // names; many make the labels small, above 150 they are left out
+	Names       []string // of rows and of columns; many make the labels small, above 150 they are left out
 	Min, Max    float64  // the range of the colours: of black to white, or blue over grey to red where Min is below 0
 }
 
@@ -87,20 +87,16 @@ func (h *Heat) Figure(name string) Figure {
 	p := New("", h.X, h.Y)
 	p.BackgroundColor = nil
 	p.Add(cells{h, colors.Palette(shades).Colors()})
-	n := max(h.Matrix.Rows, h.Matrix.Cols)
+	n := h.Matrix.Rows
 	label := vg.Length(max(5, min(9, 700/n)))
 	longest := 0
-	if n <= maxLabels && len(h.Rows) > 0 && len(h.Cols) > 0 {
-		down := make([]string, len(h.Rows))
-		for i, name := range h.Rows {
-			down[len(down)-1-i] = name
+	if n <= maxLabels {
+		for _, name := range h.Names {
+			longest = max(longest, len([]rune(name)))
 		}
-		for _, list := range [][]string{h.Rows, h.Cols} {
-			for _, name := range list {
-				longest = max(longest, len([]rune(name)))
-			}
-		}
-		p.NominalX(h.Cols...)
+		down := slices.Clone(h.Names)
+		slices.Reverse(down)
+		p.NominalX(h.Names...)
 		p.NominalY(down...)
 		upright(&p.X, label)
 		p.Y.Tick.Label.Font.Size = label
@@ -136,12 +132,11 @@ func Correlations(title string, names []string, R mat.Symmetric) *Heat {
 	n := len(order)
 	h := &Heat{Title: title, Matrix: blas.NewGeneral(n, n), Min: -1, Max: 1}
 	for a, i := range order {
-		h.Rows = append(h.Rows, names[i])
+		h.Names = append(h.Names, names[i])
 		for b, j := range order {
 			h.Matrix.Data[a*n+b] = R.At(i, j)
 		}
 	}
-	h.Cols = h.Rows
 	return h
 }
 

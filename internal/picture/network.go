@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -27,6 +28,9 @@ type Network struct {
 type Edge struct {
 	From, To int
 	Strength float64
+	Dash     bool   // a broken line, in a Wheel
+	Line     string // a name for scripts, in data-line of a Wheel
+	Note     string // what a Wheel says where it is pointed at
 }
 
 // edgesPerNode limits the edges that are drawn.
@@ -42,41 +46,34 @@ func (g Network) Figure(name string) Figure {
 	p := New("", "", "")
 	p.BackgroundColor = nil
 	p.HideAxes()
-	p.Add(circle{g})
+	p.Add(g)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.3, 1.3, -1.2, 1.2
 	side := vg.Length(max(600, 9*len(g.Nodes)))
 	return Figure{Name: name, Title: g.Title, Width: side + 20, Height: side, PageWidth: 420, Paint: p.Draw}
 }
 
-// style is the width and the colour of edge k: the stronger the wider and darker.
-func (g Network) style(k int) (width float64, shade color.RGBA) {
-	share := g.Edges[k].Strength / g.Edges[0].Strength
-	grey := uint8(200 * (1 - share))
-	return 0.5 + 3*share, color.RGBA{grey, grey, 80 + uint8(140*(1-share)), 255}
-}
-
-// circle draws nodes on a circle and edges as arrows.
-type circle struct{ Network }
-
-func (g circle) place(i int) (x, y float64) {
-	s, c := math.Sincos(math.Pi/2 - 2*math.Pi*float64(i)/float64(len(g.Nodes)))
-	return c, s
-}
-
-// Plot implements plot.Plotter.
-func (g circle) Plot(c draw.Canvas, p *plot.Plot) {
+// Plot implements plot.Plotter: nodes on a circle and edges as arrows, the stronger the wider and darker.
+func (g Network) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	for k := len(g.Edges) - 1; k >= 0; k-- {
-		x0, y0 := g.place(g.Edges[k].From)
-		x1, y1 := g.place(g.Edges[k].To)
-		width, shade := g.style(k)
-		arrow(c, draw.LineStyle{Color: shade, Width: vg.Length(width)}, vg.Point{X: tx(x0), Y: ty(y0)},
-			vg.Point{X: tx(x1), Y: ty(y1)})
+	place := func(i int) (x, y float64) {
+		y, x = math.Sincos(math.Pi/2 - 2*math.Pi*float64(i)/float64(len(g.Nodes)))
+		return x, y
+	}
+	for _, e := range slices.Backward(g.Edges) {
+		x0, y0 := place(e.From)
+		x1, y1 := place(e.To)
+		share := e.Strength / g.Edges[0].Strength
+		grey := uint8(200 * (1 - share))
+		style := draw.LineStyle{
+			Color: color.RGBA{grey, grey, 80 + uint8(140*(1-share)), 255},
+			Width: vg.Length(0.5 + 3*share),
+		}
+		arrow(c, style, vg.Point{X: tx(x0), Y: ty(y0)}, vg.Point{X: tx(x1), Y: ty(y1)})
 	}
 	label := p.X.Tick.Label
 	label.XAlign, label.YAlign = draw.XCenter, draw.YCenter
 	for i, name := range g.Nodes {
-		x, y := g.place(i)
+		x, y := place(i)
 		c.DrawGlyph(draw.GlyphStyle{Color: Blue, Radius: 5, Shape: draw.CircleGlyph{}}, vg.Point{X: tx(x), Y: ty(y)})
 		c.FillText(label, vg.Point{X: tx(1.14 * x), Y: ty(1.1 * y)}, name)
 	}
@@ -103,10 +100,7 @@ func arrow(c draw.Canvas, style draw.LineStyle, a, b vg.Point) {
 type Wheel struct {
 	Title string // what a reader who does not see it is told
 	Nodes []string
-	Edges []Edge   // the strongest first
-	Lines []string // of each edge: a name for scripts, in data-line
-	Notes []string // of each edge: what is said where it is pointed at
-	Dash  []bool   // of each edge: a broken line
+	Edges []Edge // the strongest first
 }
 
 // Measures of a wheel, in units of its drawing.
@@ -133,8 +127,8 @@ func (w *Wheel) HTML() template.HTML {
 	side := max(0, 0.65*size*float64(longest)-wheelSize/2+wheelRadius+9) // room for labels left and right of the square
 	fmt.Fprintf(&b, `<figure><svg class="network" role="img" aria-label="%s" viewBox="%.0f %.0f %.0f %.0f">`,
 		html.EscapeString(w.Title), -side, -room, wheelSize+2*side, wheelSize+2*room)
-	for k := len(w.Edges) - 1; k >= 0; k-- {
-		w.edge(&b, k)
+	for _, e := range slices.Backward(w.Edges) {
+		w.edge(&b, e)
 	}
 	for i, name := range w.Nodes {
 		x, y := w.place(i, wheelRadius)
@@ -196,10 +190,9 @@ func (w *Wheel) place(i int, radius float64) (x, y float64) {
 	return wheelSize/2 + radius*c, wheelSize/2 + radius*s
 }
 
-// edge draws arrow k: a curve bent to its left and towards the middle, so that those
+// edge draws an arrow: a curve bent to its left and towards the middle, so that those
 // of both directions lie apart, and a head.
-func (w *Wheel) edge(b *strings.Builder, k int) {
-	e := w.Edges[k]
+func (w *Wheel) edge(b *strings.Builder, e Edge) {
 	ax, ay := w.place(e.From, wheelRadius)
 	bx, by := w.place(e.To, wheelRadius)
 	mx, my := (ax+bx)/2, (ay+by)/2
@@ -213,11 +206,11 @@ func (w *Wheel) edge(b *strings.Builder, k int) {
 	tipX, tipY, head := bx-5*ux, by-5*uy, 5+1.5*width
 	baseX, baseY := tipX-head*ux, tipY-head*uy
 	dash := ""
-	if w.Dash[k] {
+	if e.Dash {
 		dash = ` stroke-dasharray="6 4"`
 	}
 	fmt.Fprintf(b,
 		`<g data-line="%s"><title>%s</title><path d="M%.1f %.1fQ%.1f %.1f %.1f %.1f" stroke-width="%.1f"%s/><path class="head" d="M%.1f %.1fL%.1f %.1fL%.1f %.1fZ"/></g>`,
-		html.EscapeString(w.Lines[k]), html.EscapeString(w.Notes[k]), ax, ay, cx, cy, baseX, baseY, width, dash,
+		html.EscapeString(e.Line), html.EscapeString(e.Note), ax, ay, cx, cy, baseX, baseY, width, dash,
 		tipX, tipY, baseX-0.4*head*uy, baseY+0.4*head*ux, baseX+0.4*head*uy, baseY-0.4*head*ux)
 }

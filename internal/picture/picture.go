@@ -62,31 +62,6 @@ func SaveAll(dir string, figures []Figure) (files []string, err error) {
 	return files, nil
 }
 
-// save writes dir/name.png and dir/name.svg and returns the names of the files.
-func save(dir, name string, width, height vg.Length, paint func(draw.Canvas)) ([]string, error) {
-	var files []string
-	for _, format := range formats {
-		var canvas vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height),
-			vgimg.UseDPI(150))}
-		if format == "svg" {
-			canvas = vgsvg.New(width, height)
-		}
-		paint(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin))
-		path := filepath.Join(dir, name+"."+format)
-		err := atomicfile.Write(path, func(w io.Writer) error {
-			_, err := canvas.WriteTo(w)
-			return err
-		})
-		if err != nil {
-			return files, err
-		}
-		files = append(files, path)
-	}
-	return files, nil
-}
-
-var formats = []string{"png", "svg"}
-
 // Figure is a picture with its title and its legend. Files have the title above
 // it and the legend to the right; pages have both as text around it.
 type Figure struct {
@@ -117,17 +92,18 @@ const (
 )
 
 // Save writes dir/Name.png and dir/Name.svg and returns the names of the files.
-func (f *Figure) Save(dir string) ([]string, error) {
+func (f *Figure) Save(dir string) (files []string, err error) {
 	title := Text(titleSize)
 	title.XAlign = draw.XCenter
-	legend := f.legend()
+	legend := plot.NewLegend()
+	legend.Top, legend.Left, legend.Padding, legend.ThumbnailWidth = true, true, 4, thumbWidth
+	legend.TextStyle = Text(10)
 	side := vg.Length(0)
-	signs := f.Legend
-	if f.PageLegend {
-		signs = nil
-	}
-	for _, s := range signs {
-		side = max(side, wider*legend.TextStyle.Rectangle(s.Text).Size().X+thumbWidth+2*gap)
+	if !f.PageLegend {
+		for _, s := range f.Legend {
+			legend.Add(s.Text, s.Thumb)
+			side = max(side, wider*legend.TextStyle.Rectangle(s.Text).Size().X+thumbWidth+2*gap)
+		}
 	}
 	lines := wrapped(f.Title, title, f.Width+side)
 	center := f.Width / 2
@@ -136,7 +112,12 @@ func (f *Figure) Save(dir string) ([]string, error) {
 	}
 	top := titleHeight * vg.Length(len(lines))
 	width, height := f.Width+side+2*margin, f.Height+top+2*margin
-	return save(dir, f.Name, width, height, func(c draw.Canvas) {
+	png := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(150))
+	for _, format := range []struct {
+		ending string
+		canvas vg.CanvasWriterTo
+	}{{".png", vgimg.PngCanvas{Canvas: png}}, {".svg", vgsvg.New(width, height)}} {
+		c := draw.Crop(draw.New(format.canvas), margin, -margin, margin, -margin)
 		c.FillPolygon(color.White, []vg.Point{
 			{X: -margin, Y: -margin},
 			{X: width, Y: -margin},
@@ -147,21 +128,18 @@ func (f *Figure) Save(dir string) ([]string, error) {
 			c.FillText(title, vg.Point{X: c.Min.X + center, Y: c.Max.Y - titleSize - vg.Length(i)*titleHeight}, line)
 		}
 		f.Paint(draw.Crop(c, 0, -side, 0, -top))
-		if len(signs) > 0 {
-			legend.Draw(draw.Crop(c, f.Width+gap, 0, 0, -top))
+		legend.Draw(draw.Crop(c, f.Width+gap, 0, 0, -top))
+		path := filepath.Join(dir, f.Name+format.ending)
+		err := atomicfile.Write(path, func(w io.Writer) error {
+			_, err := format.canvas.WriteTo(w)
+			return err
+		})
+		if err != nil {
+			return files, err
 		}
-	})
-}
-
-// legend lists the signs, the first on top.
-func (f *Figure) legend() *plot.Legend {
-	l := plot.NewLegend()
-	l.Top, l.Left, l.Padding, l.ThumbnailWidth = true, true, 4, thumbWidth
-	l.TextStyle = Text(10)
-	for _, s := range f.Legend {
-		l.Add(s.Text, s.Thumb)
+		files = append(files, path)
 	}
-	return &l
+	return files, nil
 }
 
 // wrapped breaks a text into lines that fit the width.

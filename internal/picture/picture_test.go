@@ -50,18 +50,18 @@ func check(t *testing.T, files []string, words ...string) {
 
 func TestHeat(t *testing.T) {
 	a := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, -1, 0, 1}}
-	h := Heat{Title: "heat", Matrix: a, Rows: []string{"r1", "r2"}, Cols: []string{"c1", "c2"}, Min: -1, Max: 1}
+	h := Heat{Title: "heat", Matrix: a, Names: []string{"n1", "n2"}, Min: -1, Max: 1}
 	files, err := SaveAll(t.TempDir(), []Figure{h.Figure("h")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, files, "heat", "r2", "c1")
+	check(t, files, "heat", "n1", "n2")
 }
 
 func TestNetwork(t *testing.T) {
-	g := Network{Title: "net", Nodes: []string{"a", "c"}, Edges: []Edge{{0, 1, 2}, {1, 0, 1}}}
+	g := Network{Title: "net", Nodes: []string{"a", "c"}, Edges: []Edge{{To: 1, Strength: 2}, {From: 1, Strength: 1}}}
 	for range 5 { // weaker ones, of which two nodes show four
-		g.Edges = append(g.Edges, Edge{0, 1, .1})
+		g.Edges = append(g.Edges, Edge{To: 1, Strength: .1})
 	}
 	f := g.Figure("n")
 	files, err := f.Save(t.TempDir())
@@ -98,9 +98,9 @@ func TestBroken(t *testing.T) {
 func TestCorrelations(t *testing.T) {
 	R := mat.NewSymDense(4, []float64{1, 0, .9, 0, 0, 1, 0, .8, .9, 0, 1, .1, 0, .8, .1, 1})
 	h := Correlations("", []string{"a", "b", "c", "d"}, R)
-	if want := []string{"a", "c", "d", "b"}; !slices.Equal(h.Rows, want) {
-		if slices.Reverse(want); !slices.Equal(h.Rows, want) {
-			t.Errorf("order %v", h.Rows)
+	if want := []string{"a", "c", "d", "b"}; !slices.Equal(h.Names, want) {
+		if slices.Reverse(want); !slices.Equal(h.Names, want) {
+			t.Errorf("order %v", h.Names)
 		}
 	}
 	if h.Matrix.Data[1] < .8 || h.Matrix.Data[2*4+3] < .8 {

@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/internal/schema"
 )
 
@@ -187,7 +187,7 @@ const axisLetters, levelLetters = 40, 14
 const mostLevels = 25
 
 // ticks are labels of values of the input that are no numbers, as many as have room; nil for numbers.
-func (e *effect) ticks() (ticks []picture.Tick) {
+func (e *effect) ticks() (ticks plot.ConstantTicks) {
 	longest := 1
 	for _, label := range e.Labels {
 		longest = max(longest, len(label))
@@ -195,7 +195,7 @@ func (e *effect) ticks() (ticks []picture.Tick) {
 	n := len(e.Labels)
 	every := max(1, (n*longest+axisLetters-1)/axisLetters)
 	for k := 0; k < n; k += every {
-		ticks = append(ticks, picture.Tick{Value: e.At[k], Label: e.Labels[k]})
+		ticks = append(ticks, plot.Tick{Value: e.At[k], Label: e.Labels[k]})
 	}
 	return ticks
 }

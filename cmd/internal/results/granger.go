@@ -205,7 +205,7 @@ func WriteGraph(path string, res *granger.Result, report *Graph, threshold float
 // GraphFigures are the graph as a heat map of targets by sources, and as a network.
 func GraphFigures(res *granger.Result, threshold float64) []picture.Figure {
 	links := res.Links(threshold)
-	h := picture.Heat{X: "source", Y: "target", Matrix: blas.Clone(res.Graph), Rows: res.Nodes, Cols: res.Nodes, Max: 1}
+	h := picture.Heat{X: "source", Y: "target", Matrix: blas.Clone(res.Graph), Names: res.Nodes, Max: 1}
 	for i := range res.Nodes {
 		h.Matrix.Data[i*h.Matrix.Stride+i] = 0 // own history is left out
 	}

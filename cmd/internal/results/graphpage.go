@@ -310,9 +310,10 @@ func explorer(r *Graph, id string) page.Section {
 	at, t := r.places(), edgeTable(r, id)
 	w := picture.Wheel{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
 	for k, e := range r.Edges {
-		w.Edges = append(w.Edges, picture.Edge{From: at[e.From], To: at[e.To], Strength: e.Strength})
-		w.Lines, w.Notes, w.Dash = append(w.Lines, t.Rows[k].Data), append(w.Notes, t.Rows[k].Title),
-			append(w.Dash, r.how(k) == "lowers")
+		w.Edges = append(w.Edges, picture.Edge{
+			From: at[e.From], To: at[e.To], Strength: e.Strength,
+			Dash: r.how(k) == "lowers", Line: t.Rows[k].Data, Note: t.Rows[k].Title,
+		})
 	}
 	reliable, openText := slices.ContainsFunc(r.Edges, passes), ""
 	if reliable {

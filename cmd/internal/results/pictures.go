@@ -118,7 +118,7 @@ func confusionFigure(model *iokl.Model, F *mat.Dense, labels []string, file stri
 	h := picture.Heat{
 		Title: fmt.Sprintf("accuracy %.4f (black 0 %%, white 100 %% of a row)", model.ScorePredictions(F, Y).Accuracy),
 		X:     "predicted", Y: "observed",
-		Matrix: blas.NewGeneral(n, n), Rows: classes, Cols: classes, Max: 100,
+		Matrix: blas.NewGeneral(n, n), Names: classes, Max: 100,
 	}
 	total := make([]float64, n)
 	for i, label := range ClassesOf(model, F) {
