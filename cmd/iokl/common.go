@@ -108,6 +108,14 @@ func writeJSON(w io.Writer, v any) error {
 	return nil
 }
 
+// print writes a report to standard output, as JSON where that is asked for.
+func (m *machine) print(cmd *cobra.Command, report interface{ Write(w io.Writer) error }) error {
+	if m.json {
+		return writeJSON(cmd.OutOrStdout(), report)
+	}
+	return report.Write(cmd.OutOrStdout())
+}
+
 // stdin hands out standard input and pipes, which can be read once, or keeps what they held.
 type stdin struct {
 	r     io.Reader

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -132,47 +130,14 @@ func newCVCmd() *cobra.Command {
 		Use:  "cv",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt := &l.opt
-			err := l.begin(func() error {
-				if cmd.Flags().Changed("lambda") {
-					c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(opt.Lambda))
-				}
-				if !l.s.on && l.s.checkpoint != "" {
-					return errors.New("--checkpoint is for --stream")
-				}
-				return nil
-			})
-			if err != nil {
-				return err
+			if cmd.Flags().Changed("lambda") {
+				c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.opt.Lambda))
 			}
-			if c.opt.Metric == "mse" && !cmd.Flags().Changed("metric") && opt.Loss != "" && opt.Loss != "squared" {
+			if loss := l.opt.Loss; !cmd.Flags().Changed("metric") && loss != "" && loss != "squared" {
 				c.opt.Metric = "loss"
 			}
-			if l.s.on {
-				rows, err := l.streamed()
-				if err != nil {
-					return err
-				}
-				if opt.CV, err = c.options(cmd, int(rows.Count)); err != nil {
-					return err
-				}
-				return onRanks(&l.m, func(world *mpi.World) error { return l.cvStream(rows, world) })
-			}
 			l.d.orLabels = c.opt.Metric == "accuracy"
-			d, err := l.load()
-			if err != nil {
-				return err
-			}
-			if l.d.orLabels && d.labels == nil && d.Y.Data.Cols == 1 {
-				d.labels = labelsOf(d.Y)
-			}
-			if opt.CV, err = c.options(cmd, d.rows()); err != nil {
-				return err
-			}
-			if err := l.l.deal(&opt.CV, d); err != nil {
-				return err
-			}
-			return l.crossValidate(d)
+			return l.run(&c, l.crossValidate, l.cvStream)
 		},
 	}
 	l.flags(cmd)
@@ -191,30 +156,18 @@ func (d *data) rows() int {
 	return 0
 }
 
-// labelsOf takes numbers as class labels.
-func labelsOf(t *table.Table) []string {
-	labels := make([]string, t.Data.Rows)
-	for i := range labels {
-		labels[i] = fmt.Sprint(t.Data.Data[i*t.Data.Stride])
-	}
-	return labels
-}
-
 func (c *learning) crossValidate(d *data) error {
 	defer memory.Reserve(d.bytes())()
 	cmd, opt := c.cmd, c.opt
 	p := newProgress(cmd.ErrOrStderr(), &c.m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
-	r, err := d.source().CrossValidate(cmd.Context(), opt)
+	r, err := c.compare(d, opt)
 	p.end()
-	interrupted := cmd.Context().Err() != nil
-	switch {
-	case interrupted && r == nil:
-		return status.Failure(errors.New("interrupted before any setting was tried: nothing was saved"))
-	case err != nil && !interrupted:
-		return work(err)
+	if err != nil {
+		return err
 	}
+	interrupted := cmd.Context().Err() != nil
 	seconds := time.Since(start).Seconds()
 	err = c.report(r, seconds, func() (bool, error) {
 		model, err := c.fitBest(r, p)
@@ -248,14 +201,11 @@ func (c *learning) report(r *iokl.CVResult, seconds float64, refit func() (saved
 		}
 	}
 	if c.page != "" {
-		if err := results.WritePage(c.page, report.Page(filepath.Base(c.page))); err != nil {
+		if err := results.WritePage(c.page, report.Page(c.page)); err != nil {
 			return err
 		}
 	}
-	if c.m.json {
-		return errors.Join(fitErr, writeJSON(c.cmd.OutOrStdout(), report))
-	}
-	return errors.Join(fitErr, report.Write(c.cmd.OutOrStdout()))
+	return errors.Join(fitErr, c.m.print(c.cmd, &report))
 }
 
 // keep saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.

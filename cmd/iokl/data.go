@@ -169,6 +169,9 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 			warn(cmd.ErrOrStderr(), []string{"targets: " + note})
 		}
 	}
+	if d.orLabels && out.labels == nil && out.Y.Data.Cols == 1 {
+		out.labels = numberLabels(out.Y)
+	}
 	return out, nil
 }
 
@@ -373,7 +376,12 @@ func (d *dataFlags) readLabels(opt table.Options, in *stdin) ([]string, error) {
 	opt.Columns, opt.Types = d.labelColumn, d.oneFile()
 	_, records, err := table.ReadText(d.y, opt)
 	if errors.Is(err, table.ErrNotText) {
-		return d.numericLabels(opt, in)
+		opt.Types = false
+		t, err := readTable(d.y, d.labelColumn, opt, in)
+		if err != nil {
+			return nil, err
+		}
+		return numberLabels(t), nil
 	}
 	labels := make([]string, len(records))
 	for i, rec := range records {
@@ -385,10 +393,13 @@ func (d *dataFlags) readLabels(opt table.Options, in *stdin) ([]string, error) {
 // labelColumn is the one column of labels.
 func (d *dataFlags) labelColumn(names []string, cols int) ([]int, error) {
 	idx, err := d.targetColumns().index(names, cols)
-	if err == nil && len(idx) != 1 {
-		return nil, d.manyLabels(len(idx))
+	switch {
+	case err != nil || len(idx) == 1:
+		return idx, err
+	case d.yColumns != "":
+		return nil, status.Input("--y-columns %s: class labels are one column", d.yColumns)
 	}
-	return idx, err
+	return nil, status.Input("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, len(idx))
 }
 
 // withoutHeader leaves out a first label that must be the name of the column, since
@@ -400,27 +411,13 @@ func (d *dataFlags) withoutHeader(labels []string, rows int) []string {
 	return labels
 }
 
-// manyLabels refuses that many columns of labels.
-func (d *dataFlags) manyLabels(columns int) error {
-	if d.yColumns != "" {
-		return status.Input("--y-columns %s: class labels are one column", d.yColumns)
-	}
-	return status.Input("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, columns)
-}
-
-// numericLabels makes labels of the numbers in files that hold numbers only.
-func (d *dataFlags) numericLabels(opt table.Options, in *stdin) ([]string, error) {
-	opt.Types = false
-	t, err := readTable(d.y, d.labelColumn, opt, in)
-	if err != nil {
-		return nil, err
-	}
+// numberLabels takes the numbers of a table of one column as class labels, a missing one as no label.
+func numberLabels(t *table.Table) []string {
 	labels := make([]string, t.Data.Rows)
 	for i, v := range t.Data.Data {
-		if math.IsNaN(v) {
-			continue // no label
+		if !math.IsNaN(v) {
+			labels[i] = strconv.FormatFloat(v, 'g', -1, 64)
 		}
-		labels[i] = strconv.FormatFloat(v, 'g', -1, 64)
 	}
-	return labels, nil
+	return labels
 }

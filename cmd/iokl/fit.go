@@ -27,7 +27,7 @@ import (
 
 // learnFlags say what is learned and how.
 type learnFlags struct {
-	opt           iokl.Options
+	opt           iokl.Options // those of the flags, and then of the data
 	certify       string
 	float32       bool
 	cost          weightFlags
@@ -59,38 +59,67 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&l.float32, "float32", false, "")
 }
 
-// learning is what the commands fit and cv are given, and the options of the library that follow.
+// learning is what the commands fit and cv are given.
 type learning struct {
 	cmd             *cobra.Command
 	m               machine
 	d               dataFlags
-	l               learnFlags
 	s               streamFlags
 	out, plot, page string // files and a folder to write to; "" where that is not asked for
-	opt             iokl.Options
+	learnFlags
 }
 
 func (c *learning) flags(cmd *cobra.Command) {
 	c.cmd = cmd
 	f := cmd.Flags()
 	c.d.flags(f)
-	c.l.flags(f)
+	c.learnFlags.flags(f)
 	c.s.flags(f)
 	c.m.flags(f)
 	f.StringVar(&c.out, "out", "", "")
 	f.StringVar(&c.page, "report", "", "")
 }
 
-// begin completes the options by what the flags say, and refuses flags that do not go together; own does both for
-// those of one command.
-func (c *learning) begin(own func() error) error {
+// run reads the data and hands them on: to inMemory, or where rows are streamed to streamed, in each of the ranks.
+// folds are the flags of cv, nil for a fit.
+func (c *learning) run(
+	folds *foldFlags, inMemory func(*data) error, streamed func(iokl.Rows, *mpi.World) error,
+) error {
+	if err := c.begin(); err != nil {
+		return err
+	}
+	if c.s.on {
+		rows, err := reading(c.cmd, func() (iokl.Rows, error) { return c.d.streamed(&c.opt, c.s.weights) })
+		if err == nil && folds != nil {
+			c.opt.CV, err = folds.options(c.cmd, int(rows.Count))
+		}
+		if err != nil {
+			return err
+		}
+		return onRanks(&c.m, func(world *mpi.World) error { return streamed(rows, world) })
+	}
+	d, err := c.load()
+	if err == nil && folds != nil {
+		c.opt.CV, err = folds.options(c.cmd, d.rows())
+	}
+	if err == nil {
+		err = c.deal(&c.opt.CV, d)
+	}
+	if err != nil {
+		return err
+	}
+	return inMemory(d)
+}
+
+// begin completes the options by what the flags say, and refuses flags that do not go together.
+func (c *learning) begin() error {
 	d, opt := &c.d, &c.opt
-	*opt = c.l.opt
 	if _, err := c.m.apply(); err != nil {
 		return err
 	}
-	opt.Missing, opt.MissingTargets, opt.Seed, opt.Global = d.missing, d.missingTargets, c.m.seed, c.l.certify != ""
-	if c.l.float32 {
+	opt.Missing, opt.MissingTargets, opt.Seed, opt.Global = d.missing, d.missingTargets, c.m.seed, c.certify != ""
+	opt.Checkpoint = c.s.checkpoint
+	if c.float32 {
 		opt.Precision = blas.Float32
 	}
 	if len(d.grams) > 0 && len(opt.Kernels) > 0 {
@@ -100,13 +129,10 @@ func (c *learning) begin(own func() error) error {
 		checkFile(c.cmd, "report")); err != nil {
 		return err
 	}
-	if err := own(); err != nil {
-		return err
-	}
 	if err := c.s.route(c.cmd, &c.m, d, opt); err != nil {
 		return err
 	}
-	return c.l.cost.begin(d, &c.s, opt)
+	return c.cost.begin(d, &c.s, opt)
 }
 
 // load reads data into memory, and completes the options by what they say.
@@ -119,12 +145,7 @@ func (c *learning) load() (*data, error) {
 	if d.X != nil {
 		c.opt.InputSchema = d.X.Schema
 	}
-	return d, c.l.cost.read(c.cmd, &c.d, &c.opt)
-}
-
-// streamed finds data that are read in blocks of rows.
-func (c *learning) streamed() (iokl.Rows, error) {
-	return reading(c.cmd, func() (iokl.Rows, error) { return c.d.streamed(&c.opt, c.s.weights) })
+	return d, c.cost.read(c.cmd, &c.d, &c.opt)
 }
 
 // deal says how rows are split into folds.
@@ -181,46 +202,22 @@ func (d *data) source() *host.Source {
 
 func newFitCmd() *cobra.Command {
 	c := new(learning)
-	var intervalFolds int
 	cmd := &cobra.Command{
 		Use:  "fit",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := c.begin(func() error {
-				c.opt.Checkpoint = c.s.checkpoint
-				if !cmd.Flags().Changed("interval-folds") {
-					return nil
-				}
-				if c.opt.IntervalFolds = intervalFolds; intervalFolds == 0 {
-					c.opt.IntervalFolds = -1
-				}
-				if intervalFolds < 0 || intervalFolds == 1 {
-					return fmt.Errorf("--interval-folds %d: at least 2 are needed, or 0 for none", intervalFolds)
-				}
-				return nil
-			})
-			if err != nil {
-				return err
+			folds := &c.opt.IntervalFolds
+			switch {
+			case *folds < 0 || *folds == 1:
+				return fmt.Errorf("--interval-folds %d: at least 2 are needed, or 0 for none", *folds)
+			case *folds == 0 && cmd.Flags().Changed("interval-folds"):
+				*folds = -1
 			}
-			if c.s.on {
-				rows, err := c.streamed()
-				if err != nil {
-					return err
-				}
-				return onRanks(&c.m, func(world *mpi.World) error { return c.fitStream(rows, world) })
-			}
-			d, err := c.load()
-			if err != nil {
-				return err
-			}
-			if err := c.l.deal(&c.opt.CV, d); err != nil {
-				return err
-			}
-			return c.fit(d)
+			return c.run(nil, c.fit, c.fitStream)
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0, "")
+	cmd.Flags().IntVar(&c.opt.IntervalFolds, "interval-folds", 0, "")
 	cmd.Flags().Bool("compact", false, "")
 	return cmd
 }
@@ -267,7 +264,12 @@ func (c *learning) fit(d *data) error {
 	start := time.Now()
 	fit := func() (*iokl.Model, error) { return d.source().Fit(cmd.Context(), opt) }
 	if opt.Open() {
-		r, err := c.choose(d, opt)
+		open := opt
+		open.CV = opt.CV.ForFit(d.rows())
+		r, err := c.compare(d, open)
+		if err == nil && cmd.Context().Err() != nil && c.out == "" {
+			err = status.Failure(errors.New("interrupted while settings were compared: no --out was given"))
+		}
 		if err != nil {
 			p.end()
 			return err
@@ -310,13 +312,7 @@ func (c *learning) finish(
 	if err := keep(cmd, model, c.out, c.page); err != nil {
 		return err
 	}
-	report := results.NewFit(model, seconds, c.out)
-	if c.m.json {
-		err = writeJSON(cmd.OutOrStdout(), report)
-	} else {
-		err = report.Write(cmd.OutOrStdout(), model)
-	}
-	if err != nil {
+	if err := c.m.print(cmd, results.NewFit(model, seconds, c.out)); err != nil {
 		return err
 	}
 	// The last line is about the error on rows that the model has not learned from.
@@ -326,20 +322,14 @@ func (c *learning) finish(
 	return outcome(cmd, model, fitErr, c.out)
 }
 
-// choose compares the settings that opt leaves open, as iokl.Fit would. When
-// that is interrupted, the best setting so far is to be fitted all the same.
-func (c *learning) choose(d *data, opt iokl.Options) (*iokl.CVResult, error) {
-	opt.CV = opt.CV.ForFit(d.rows())
+// compare compares the settings that opt leaves open. When that is interrupted, the result is of those so far.
+func (c *learning) compare(d *data, opt iokl.Options) (*iokl.CVResult, error) {
 	r, err := d.source().CrossValidate(c.cmd.Context(), opt)
-	switch {
-	case err == nil:
-		return r, nil
-	case c.cmd.Context().Err() == nil:
-		return nil, work(err)
-	case r == nil:
+	switch interrupted := c.cmd.Context().Err() != nil; {
+	case interrupted && r == nil:
 		return nil, status.Failure(errors.New("interrupted before any setting was tried: nothing was saved"))
-	case c.out == "":
-		return nil, status.Failure(errors.New("interrupted while settings were compared: no --out was given"))
+	case err != nil && !interrupted:
+		return nil, work(err)
 	}
 	return r, nil
 }

@@ -93,13 +93,10 @@ func (g *grangerFlags) check(cmd *cobra.Command) error {
 	if g.series == "" {
 		return errors.New("give the time series by --series")
 	}
-	if cmd.Flags().Changed("interval") && g.forecast == 0 {
-		return errors.New("--interval is for --forecast")
-	}
-	if _, err := results.GraphWriter(g.out); err != nil {
+	if err := results.CheckGraph(g.out); err != nil {
 		return err
 	}
-	return errors.Join(g.confidence.check(cmd), checkFile(cmd, "out"), checkPlot(g.plot), checkFile(cmd, "report"))
+	return errors.Join(checkFile(cmd, "checkpoint"), checkFile(cmd, "out"), checkPlot(g.plot), checkFile(cmd, "report"))
 }
 
 func (g *grangerFlags) run(cmd *cobra.Command) error {
@@ -148,16 +145,10 @@ func (g *grangerFlags) infer(cmd *cobra.Command) error {
 	if err := g.score(res, report); err != nil {
 		return work(err)
 	}
-	if err := g.assess(cmd, study, res, report); err != nil {
-		return g.salvage(cmd, res, report, err)
+	if err = g.assess(cmd, study, res, report); err == nil {
+		err = g.explain(cmd, study, res, report)
 	}
-	if g.forecast > 0 {
-		if report.Forecast, err = study.Forecast(cmd.Context(), g.forecast, g.level); err != nil {
-			return g.salvage(cmd, res, report, err)
-		}
-		report.Level = g.level
-	}
-	if err := g.explain(cmd, study, res, report); err != nil {
+	if err != nil {
 		return g.salvage(cmd, res, report, err)
 	}
 	return g.deliver(cmd, res, report)
@@ -170,10 +161,16 @@ const explained = 100
 // said to move together, and series to violate what p-values of edges assume.
 const violationLevel = 0.05
 
-// explain fills in the edges and how they act. Of several ranks none says how.
+// explain fills in the forecasts, and the edges and how they act. Of several ranks none says how.
 func (g *grangerFlags) explain(
 	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *results.Graph,
 ) (err error) {
+	if g.forecast > 0 {
+		if report.Forecast, err = study.Forecast(cmd.Context(), g.forecast, g.level); err != nil {
+			return err
+		}
+		report.Level = g.level
+	}
 	report.Edges, report.Central = res.Links(g.threshold), res.Central(g.threshold)
 	if g.world.Size() > 1 {
 		return nil
@@ -202,13 +199,14 @@ func (g *grangerFlags) salvage(cmd *cobra.Command, res *granger.Result, report *
 	if cmd.Context().Err() == nil {
 		return work(err)
 	}
+	saved := kept(g.checkpoint)
 	if g.out != "" && g.world.Rank() == 0 {
 		if err := results.WriteGraph(g.out, res, report, g.threshold); err != nil {
 			return status.Failure(err)
 		}
-		return status.Failure(fmt.Errorf("interrupted: %s; the graph alone is in %s", kept(g.checkpoint), g.out))
+		saved += "; the graph alone is in " + g.out
 	}
-	return status.Failure(fmt.Errorf("interrupted: %s", kept(g.checkpoint)))
+	return status.Failure(fmt.Errorf("interrupted: %s", saved))
 }
 
 // deliver writes, draws and prints, on the first rank.
@@ -229,10 +227,7 @@ func (g *grangerFlags) deliver(cmd *cobra.Command, res *granger.Result, report *
 			return err
 		}
 	}
-	if g.json {
-		return writeJSON(cmd.OutOrStdout(), report)
-	}
-	return report.Write(cmd.OutOrStdout())
+	return g.print(cmd, report)
 }
 
 // score compares with the true edges.
@@ -256,21 +251,6 @@ type confidence struct {
 	top, block      int
 	improvement     bool
 	checkpoint      string
-}
-
-func (c *confidence) check(cmd *cobra.Command) error {
-	for _, name := range []string{"top", "block"} {
-		if cmd.Flags().Changed(name) && c.stability == 0 {
-			return fmt.Errorf("--%s is for --stability", name)
-		}
-	}
-	if c.checkpoint == "" {
-		return nil
-	}
-	if c.stability == 0 && c.null == 0 {
-		return errors.New("--checkpoint is for --stability and --null")
-	}
-	return checkFile(cmd, "checkpoint")
 }
 
 // rounds is the content of a checkpoint.

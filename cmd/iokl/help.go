@@ -83,7 +83,15 @@ var choices = map[string][]string{
 	"method": {"cv+", "jackknife+", "conformal"},
 }
 
-// checkValues refuses values of the flags given that are out of bounds or none of the choices.
+// purposes are the flags of which one must be given for another, of all commands that have it or of one, to be of use.
+var purposes = map[string][]string{
+	"checkpoint-rows": {"stream"}, "survey-rows": {"stream"}, "cv --checkpoint": {"stream"},
+	"top": {"stability"}, "block": {"stability"}, "granger --checkpoint": {"stability", "null"},
+	"granger --interval": {"forecast"},
+}
+
+// checkValues refuses values of the flags given that are out of bounds or none of the choices, and flags that are for
+// others that are not given.
 func checkValues(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		text := f.Value.String()
@@ -100,6 +108,10 @@ func checkValues(cmd *cobra.Command, _ []string) (err error) {
 		if words := choices[f.Name]; words != nil && !slices.Contains(words, text) && err == nil {
 			err = fmt.Errorf("--%s %q: want %s", f.Name, text,
 				strings.Replace(results.Enumerated(words, len(words)), " and ", " or ", 1))
+		}
+		of := slices.Concat(purposes[f.Name], purposes[cmd.Name()+" --"+f.Name])
+		if of != nil && !slices.ContainsFunc(of, cmd.Flags().Changed) && err == nil {
+			err = fmt.Errorf("--%s is for --%s", f.Name, strings.Join(of, " and --"))
 		}
 	})
 	return err

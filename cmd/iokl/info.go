@@ -53,10 +53,7 @@ func newInfoCmd() *cobra.Command {
 					return work(err)
 				}
 			}
-			if m.json {
-				return writeJSON(cmd.OutOrStdout(), report)
-			}
-			return report.Write(cmd.OutOrStdout(), model)
+			return m.print(cmd, report)
 		},
 	}
 	f := cmd.Flags()

@@ -183,8 +183,6 @@ func (a *prediction) names(outputs []string) (all []string) {
 
 // intervalReport is what predict --json says beside the predictions.
 type intervalReport struct {
-	Level         float64     `json:"interval,omitempty"`
-	Method        string      `json:"method,omitempty"`
 	Low           [][]float64 `json:"low,omitempty"`
 	High          [][]float64 `json:"high,omitempty"`
 	Std           [][]float64 `json:"std,omitempty"`
@@ -271,7 +269,7 @@ type whyReport struct {
 }
 
 // explain prints which training rows the prediction for the row asked for rests on.
-func (q *intervalFlags) explain(cmd *cobra.Command, model *iokl.Model, src *source, asJSON bool) error {
+func (q *intervalFlags) explain(cmd *cobra.Command, m *machine, model *iokl.Model, src *source) error {
 	for before := 0; ; {
 		a, err := src.next()
 		if errors.Is(err, io.EOF) {
@@ -288,10 +286,7 @@ func (q *intervalFlags) explain(cmd *cobra.Command, model *iokl.Model, src *sour
 			}
 			r := whyReport{Row: q.why, Outputs: model.OutputNames(), Prediction: a.F.RawRowView(at)}
 			r.rank(D)
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), r)
-			}
-			return r.write(cmd.OutOrStdout())
+			return m.print(cmd, &r)
 		}
 		before += rows
 	}
@@ -319,7 +314,8 @@ func (r *whyReport) rank(D *mat.Dense) {
 	slices.SortStableFunc(r.Influences, func(a, b influence) int { return cmp.Compare(size(b), size(a)) })
 }
 
-func (r *whyReport) write(w io.Writer) error {
+// Write prints the influences as a table.
+func (r *whyReport) Write(w io.Writer) error {
 	const most = 15
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "\t%s\t\n", strings.Join(r.Outputs, "\t"))

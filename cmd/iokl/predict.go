@@ -139,7 +139,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	}
 	defer func() { _ = src.close() }()
 	if p.sure.why > 0 {
-		return work(p.sure.explain(cmd, model, src, p.json))
+		return work(p.sure.explain(cmd, &p.machine, model, src))
 	}
 	return p.predict(cmd, model, src, opt)
 }
@@ -294,9 +294,7 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 		warn(cmd.ErrOrStderr(),
 			[]string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
 	}
-	if lines := p.beyond.warnings(p.x, model.InputNames()); lines != nil {
-		warn(cmd.ErrOrStderr(), lines)
-	}
+	warn(cmd.ErrOrStderr(), p.beyond.warnings(p.x, model.InputNames()))
 	if p.fill.on {
 		report.Filled = &p.fill.count
 		if !p.quiet {

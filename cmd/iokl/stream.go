@@ -46,15 +46,9 @@ func (s *streamFlags) flags(f *pflag.FlagSet) {
 
 // check refuses flags that do not go together.
 func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
-	if !s.on {
-		for _, name := range []string{"checkpoint-rows", "survey-rows"} {
-			if cmd.Flags().Changed(name) {
-				return fmt.Errorf("--%s is for --stream", name)
-			}
-		}
-		return nil
-	}
 	switch {
+	case !s.on:
+		return nil
 	case len(d.grams) > 0:
 		return errors.New("--stream is for --x: Gram matrices are not read by rows")
 	case cmd.Flags().Changed("folds-by"):
@@ -151,7 +145,7 @@ func onRanks(m *machine, f func(world *mpi.World) error) error {
 // streamOptions are those of the library for one of the ranks.
 func (c *learning) streamOptions(data iokl.Rows, p *progress, world *mpi.World) iokl.StreamOptions {
 	s, opt := &c.s, c.opt
-	opt.Trace, opt.Notify, opt.Watch, opt.Checkpoint = p.step, p.line, p.choosing, s.checkpoint
+	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	so := iokl.StreamOptions{
 		Options: opt, SurveyRows: s.surveyRows, CheckpointRows: s.checkpointRows,
 		Progress: func(survey bool, at stream.Progress) error { p.rows(survey, at, data.Count); return nil },

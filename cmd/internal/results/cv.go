@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -46,30 +47,31 @@ func settingText(p *iokl.CVPoint) string {
 		choose.Brief(p.Kernels))
 }
 
-// rival is the best setting that differs from the one chosen in more than λ, and then
-// the best of all others; nil when there is no other.
+// rival is the best setting that differs from the one chosen in more than λ, or where there is none the best of all
+// others; nil when there is no other.
 func rival(r *CV) *iokl.CVPoint {
-	var best *iokl.CVPoint
-	for i := range r.Points {
-		p := &r.Points[i]
-		if reflect.DeepEqual(*p, r.Best) {
-			continue
+	var others, kinds []iokl.CVPoint
+	for _, p := range r.Points {
+		if !reflect.DeepEqual(p, r.Best) {
+			others = append(others, p)
 		}
-		if best == nil {
-			best = p
-			continue
-		}
-		pd, bd := !sameKind(p, &r.Best), !sameKind(best, &r.Best)
-		if pd && !bd || pd == bd && cost(r.Metric, *p) < cost(r.Metric, *best) {
-			best = p
+		if !sameKind(&p, &r.Best) {
+			kinds = append(kinds, p)
 		}
 	}
-	return best
+	if kinds != nil {
+		others = kinds
+	}
+	if others == nil {
+		return nil
+	}
+	best := bestOf(others, r.Metric)
+	return &best
 }
 
 // Page is the page of a cross-validation.
-func (r *CV) Page(name string) Subject {
-	s := Subject{name: name, kind: "Cross-validation"}
+func (r *CV) Page(path string) Subject {
+	s := Subject{name: filepath.Base(path), kind: "Cross-validation"}
 	s.verdict = []string{
 		fmt.Sprintf("Of %s, the best has a held-out error of %s over %s.", Counted(len(r.Points), "setting"),
 			errorText(r.Metric, r.Best.Mean, r.Best.StdErr), Counted(r.Folds, "fold")),
@@ -189,23 +191,14 @@ func (r *CV) Write(w io.Writer) error {
 			return status.Failure(err)
 		}
 	}
-	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric,
-		r.Constant, r.Folds, r.Seconds, saved(r))
-	return status.Failure(err)
-}
-
-// severalDictionaries reports whether the points differ in their kernels.
-func severalDictionaries(points []iokl.CVPoint) bool {
-	return slices.ContainsFunc(points, func(p iokl.CVPoint) bool { return !slices.Equal(p.Kernels, points[0].Kernels) })
-}
-
-func saved(r *CV) string {
-	text := ""
+	saved := ""
 	if r.Model != "" {
-		text = "; best setting fitted to all data: " + r.Model
+		saved = "; best setting fitted to all data: " + r.Model
 	}
 	if len(r.Pictures) > 0 {
-		text += "; pictures: " + strings.Join(r.Pictures, ", ")
+		saved += "; pictures: " + strings.Join(r.Pictures, ", ")
 	}
-	return text
+	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric,
+		r.Constant, r.Folds, r.Seconds, saved)
+	return status.Failure(err)
 }

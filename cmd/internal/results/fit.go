@@ -39,6 +39,8 @@ type Fit struct {
 	Chosen   *iokl.Chosen `json:"chosen"`
 	// of the mean of the training targets on the folds, where there were any
 	ConstantError float64 `json:"constant_error,omitempty"`
+
+	of *iokl.Model
 }
 
 // NewFit is what a fit of so many seconds found, whose model is in the file out.
@@ -49,7 +51,7 @@ func NewFit(model *iokl.Model, seconds float64, out string) *Fit {
 		Noise: model.LearnedNoise(), Seconds: seconds,
 		Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: OrEmpty(model.Warnings()),
 		Model:  out,
-		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
+		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant, of: model,
 	}
 }
 
@@ -62,17 +64,17 @@ func OrEmpty(list []string) []string {
 }
 
 // Write prints what the fit found.
-func (r *Fit) Write(w io.Writer, model *iokl.Model) error {
+func (r *Fit) Write(w io.Writer) error {
 	t := columns(w)
 	fmt.Fprint(t, fill("fit", struct {
 		*Fit
 		Of    *iokl.Model
 		Parts bool // of the gap are told
-	}{Fit: r, Of: model}))
+	}{Fit: r, Of: r.of}))
 	if err := Flush(t); err != nil {
 		return err
 	}
-	return writeWeights(w, model, 15)
+	return writeWeights(w, r.of, 15)
 }
 
 // columns lays out what is written to w as columns of text.

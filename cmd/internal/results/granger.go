@@ -163,43 +163,34 @@ func (r *Graph) doubtTexts() []string {
 	return texts
 }
 
-type graphFormat func(w io.Writer, res *granger.Result, report *Graph, threshold float64) error
-
-// GraphWriter chooses the format by the ending of the name; nil for no name.
-func GraphWriter(path string) (graphFormat, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); {
-	case path == "":
-		return nil, nil
-	case ext == ".json":
-		return func(w io.Writer, _ *granger.Result, report *Graph, _ float64) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", " ")
-			return enc.Encode(report)
-		}, nil
-	case ext == ".csv":
-		return plain((*granger.Result).WriteCSV), nil
-	case ext == ".dot" || ext == ".gv":
-		return plain((*granger.Result).WriteDOT), nil
-	case ext == ".graphml":
-		return plain((*granger.Result).WriteGraphML), nil
-	default:
-		return nil, fmt.Errorf("--out %s: graphs are written as .csv, .json, .dot or .graphml", path)
-	}
+// graphFormats are those of the graph alone, by the endings of names; .json is the whole report.
+var graphFormats = map[string]func(res *granger.Result, w io.Writer, threshold float64) error{
+	".csv": (*granger.Result).WriteCSV, ".graphml": (*granger.Result).WriteGraphML,
+	".dot": (*granger.Result).WriteDOT, ".gv": (*granger.Result).WriteDOT,
 }
 
-func plain(write func(*granger.Result, io.Writer, float64) error) graphFormat {
-	return func(w io.Writer, res *granger.Result, _ *Graph, threshold float64) error {
-		return write(res, w, threshold)
+// CheckGraph refuses names of files that mean a format graphs are not written in; "" is no file.
+func CheckGraph(path string) error {
+	ext := strings.ToLower(filepath.Ext(path))
+	if path == "" || ext == ".json" || graphFormats[ext] != nil {
+		return nil
 	}
+	return fmt.Errorf("--out %s: graphs are written as .csv, .json, .dot or .graphml", path)
 }
 
 // WriteGraph writes the graph in the format of the name of the file; nothing for no name.
 func WriteGraph(path string, res *granger.Result, report *Graph, threshold float64) error {
-	write, err := GraphWriter(path)
-	if err != nil || write == nil {
-		return err
+	if path == "" {
+		return nil
 	}
-	return atomicfile.Write(path, func(w io.Writer) error { return write(w, res, report, threshold) })
+	return atomicfile.Write(path, func(w io.Writer) error {
+		if write := graphFormats[strings.ToLower(filepath.Ext(path))]; write != nil {
+			return write(res, w, threshold)
+		}
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", " ")
+		return enc.Encode(report)
+	})
 }
 
 // GraphFigures are the graph as a heat map of targets by sources, and as a network.

@@ -93,15 +93,10 @@ var directions = map[string]string{
 
 // edgeText is edge k in words.
 func (r *Graph) edgeText(k int) string {
-	e := struct {
+	return say("edge", struct {
 		granger.Link
 		Steps, How string
-	}{r.Edges[k], r.steps(k), r.how(k)}
-	if e.Frequency != nil {
-		percent := 100 * *e.Frequency
-		e.Frequency = &percent
-	}
-	return say("edge", e)
+	}{r.Edges[k], r.steps(k), r.how(k)})
 }
 
 // visible is the part of the strongest edge's strength from which on an edge is on the page: weights that

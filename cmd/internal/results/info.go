@@ -40,6 +40,8 @@ type Info struct {
 	UpdateBytes int64       `json:"update_bytes"` // of the model file that serves updates alone
 	Pictures    []string    `json:"pictures,omitempty"`
 	rowsReport
+
+	of *iokl.Model
 }
 
 // maxCorrelation is the number of outputs up to which the correlation matrix is shown.
@@ -53,6 +55,7 @@ func NewInfo(model *iokl.Model, path string) *Info {
 		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
 		Learned: model.LearnedOutputs(), Warnings: OrEmpty(model.Warnings()), UpdateBytes: model.UpdateBytes(),
+		of: model,
 	}
 	r.Relevance, r.AxisKernel = model.Relevance(), model.AxisKernel()
 	_, r.AxisNames = model.OutputAxis()
@@ -66,8 +69,8 @@ func NewInfo(model *iokl.Model, path string) *Info {
 }
 
 // Write prints what a model learned.
-func (r *Info) Write(w io.Writer, model *iokl.Model) error {
-	t := columns(w)
+func (r *Info) Write(w io.Writer) error {
+	t, model := columns(w), r.of
 	fmt.Fprint(t, fill("info", struct {
 		*Info
 		Of    *iokl.Model
@@ -178,10 +181,10 @@ func (r *rowsReport) LeaveOneOut(ctx context.Context, model *iokl.Model) error {
 		return nil
 	}
 	left, err := model.LeaveOneOut(ctx)
+	if errors.Is(err, iokl.ErrInput) {
+		return nil // no closed form
+	}
 	if err != nil {
-		if errors.Is(err, iokl.ErrInput) {
-			return nil // no closed form
-		}
 		return err
 	}
 	r.Freedom = left.Freedom

@@ -35,20 +35,19 @@ func Read(path string) (Subject, error) {
 		return Subject{}, err
 	}
 	defer f.Close()
-	name := filepath.Base(path)
 	start := make([]byte, 2)
 	if _, err := io.ReadFull(f, start); err != nil || !bytes.Equal(start, []byte("PK")) {
-		return readJSON(path, name)
+		return readJSON(path)
 	}
 	model, err := iokl.Load(path)
 	if err != nil {
 		return Subject{}, err
 	}
-	return ModelSubject(name, model)
+	return ModelSubject(filepath.Base(path), model)
 }
 
 // readJSON reads what cv or granger printed, by the members that each has.
-func readJSON(path, name string) (Subject, error) {
+func readJSON(path string) (Subject, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return Subject{}, err
@@ -63,27 +62,26 @@ func readJSON(path, name string) (Subject, error) {
 	if err := json.Unmarshal(text, &is); err != nil {
 		return foreign(err)
 	}
+	var report interface {
+		check() error
+		Page(path string) Subject
+	}
 	switch {
 	case is.Points != nil:
-		r := new(CV)
-		if err := json.Unmarshal(text, r); err != nil {
-			return foreign(err)
-		}
-		if err := r.check(); err != nil {
-			return foreign(err)
-		}
-		return r.Page(name), nil
+		report = new(CV)
 	case is.Graph != nil:
-		r := new(Graph)
-		if err := json.Unmarshal(text, r); err != nil {
-			return foreign(err)
-		}
-		if err := r.check(); err != nil {
-			return foreign(err)
-		}
-		return r.Page(path), nil
+		report = new(Graph)
+	default:
+		return foreign(`it has no "points" and no "graph"`)
 	}
-	return foreign(`it has no "points" and no "graph"`)
+	err = json.Unmarshal(text, report)
+	if err == nil {
+		err = report.check()
+	}
+	if err != nil {
+		return foreign(err)
+	}
+	return report.Page(path), nil
 }
 
 // WritePage writes the page about the subjects.
@@ -100,7 +98,11 @@ func newPage(all []Subject) *page.Page {
 		for _, text := range s.verdict {
 			p.Lead = append(p.Lead, page.Classed("verdict", text))
 		}
-		p.Lead = append(p.Lead, contents(p.Sections))
+		var ids []string
+		for _, part := range s.sections {
+			ids = append(ids, part.ID)
+		}
+		p.Lead = append(p.Lead, page.Links("On this page:", ids))
 		return p
 	}
 	p := &page.Page{Title: fmt.Sprintf("%d results compared", len(all))}
@@ -119,15 +121,6 @@ func newPage(all []Subject) *page.Page {
 		p.Lead = append(p.Lead, page.Classed("verdict", s.name+": "+s.verdict[0]))
 	}
 	return p
-}
-
-// contents leads to the sections.
-func contents(sections []page.Section) template.HTML {
-	var ids []string
-	for _, s := range sections {
-		ids = append(ids, s.ID)
-	}
-	return page.Links("On this page:", ids)
 }
 
 // comparison has a line for each figure that some Subject has, and a column for each subject.

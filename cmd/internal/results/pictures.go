@@ -157,11 +157,14 @@ func CVFigures(r *iokl.CVResult) []picture.Figure {
 	least, most := slices.MinFunc(shown, mean).Mean, slices.MaxFunc(shown, mean).Mean
 	c.LogY = least > 0 && most > 100*least
 	span := slices.MaxFunc(shown, lambda).Lambda / slices.MinFunc(shown, lambda).Lambda
+	several := slices.ContainsFunc(points, func(q iokl.CVPoint) bool {
+		return !slices.Equal(q.Kernels, points[0].Kernels)
+	})
 	const apart = 0.006 // of the width of the picture, between the error bars of two paths
 	ring := picture.Curve{Name: "chosen", Ring: true, XY: plotter.XYs{{X: chosen.Lambda, Y: chosen.Mean}}}
 	for k, path := range paths {
 		shift := math.Pow(span, apart*float64(k))
-		curve := picture.Curve{Name: pathName(path[0], severalDictionaries(points)), Line: true}
+		curve := picture.Curve{Name: pathName(path[0], several), Line: true}
 		for _, q := range path {
 			curve.XY = append(curve.XY, plotter.XY{X: shift * q.Lambda, Y: q.Mean})
 			bar := struct{ Low, High float64 }{q.StdErr, q.StdErr}

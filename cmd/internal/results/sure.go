@@ -3,7 +3,6 @@
 package results
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,10 +100,7 @@ func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []pict
 	each := r.Predictions.RawMatrix().Cols / r.Low.RawMatrix().Cols
 	f := mat.Col(nil, each*j+each/2, r.Predictions)
 	order := make([]int, len(f))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f[a], f[b]) })
+	floats.ArgsortStable(f, order)
 	curves := []picture.Curve{
 		{Name: "observed", Dots: true},
 		{Name: "lower end", Line: true},
