@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,9 @@ func (d *dates) text(raw string, i, j int) string {
 	return raw
 }
 
+// noLetters is what is no code in a number format: quoted text, and colours and conditions in brackets.
+var noLetters = regexp.MustCompile(`"[^"]*"?|\[[^\]]*\]?`)
+
 // kindOf is date, time or "" by the number format of a style: one of those that ECMA-376, 18.8.30 numbers, or one of
 // its own with the letters of days and years, or of hours.
 func (d *dates) kindOf(style int) string {
@@ -108,7 +112,7 @@ func (d *dates) kindOf(style int) string {
 		return ""
 	}
 	if s.CustomNumFmt != nil {
-		switch code := strings.ToLower(letters(*s.CustomNumFmt)); {
+		switch code := strings.ToLower(noLetters.ReplaceAllString(*s.CustomNumFmt, "")); {
 		case strings.ContainsAny(code, "dy"):
 			return "date"
 		case strings.Contains(code, "h"):
@@ -123,25 +127,4 @@ func (d *dates) kindOf(style int) string {
 		return "time"
 	}
 	return ""
-}
-
-// letters is a number format without its quoted text, and colours and conditions in brackets.
-func letters(format string) string {
-	var b strings.Builder
-	end := rune(0)
-	for _, r := range format {
-		switch {
-		case end != 0:
-			if r == end {
-				end = 0
-			}
-		case r == '"':
-			end = '"'
-		case r == '[':
-			end = ']'
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
