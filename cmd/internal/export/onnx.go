@@ -23,15 +23,17 @@ func ONNX(w io.Writer, f *formula.Formula) error {
 	g := new(graph)
 	z := g.inputs(f)
 	g.outputs(f, z)
-	notes := map[string]string{}
-	for key, v := range map[string]any{"inputs": f.Columns, "outputs": f.Outputs, "classes": f.Classes} {
-		text, err := json.Marshal(v)
+	m := g.model(len(f.Columns), len(f.Outputs))
+	for _, note := range []struct {
+		key   string
+		value any
+	}{{"inputs", f.Columns}, {"outputs", f.Outputs}, {"classes", f.Classes}} {
+		value, err := json.Marshal(note.value)
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
-		notes[key] = string(text)
+		m = message(m, 14, message(text(nil, 1, note.key), 2, value))
 	}
-	m := g.model(len(f.Columns), len(f.Outputs), notes, "inputs", "outputs", "classes")
 	if len(m) > math.MaxInt32 {
 		return fmt.Errorf("the model takes %d MB, and an ONNX file holds %d at most", len(m)>>20, math.MaxInt32>>20)
 	}
@@ -352,19 +354,15 @@ func (g *graph) constant(kind int, raw []byte, shape []int) string {
 	return out
 }
 
-// model is the ModelProto of the graph, from X with so many columns to Y, with notes for a reader of names.
-func (g *graph) model(inputs, outputs int, notes map[string]string, keys ...string) []byte {
+// model is the ModelProto of the graph, from X with so many columns to Y.
+func (g *graph) model(inputs, outputs int) []byte {
 	b := text(g.nodes, 2, "iokl")
 	b = append(b, g.arrays...)
 	b = message(b, 11, value("X", inputs))
 	b = message(b, 12, value("Y", outputs))
 	m := text(number(nil, 1, irVersion), 2, "iokl")
 	m = message(m, 7, b)
-	m = message(m, 8, number(text(nil, 1, ""), 2, opsetVersion))
-	for _, key := range keys {
-		m = message(m, 14, text(text(nil, 1, key), 2, notes[key]))
-	}
-	return m
+	return message(m, 8, number(text(nil, 1, ""), 2, opsetVersion))
 }
 
 // value is the ValueInfoProto of a table of doubles of any number of rows.
