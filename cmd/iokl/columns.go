@@ -224,18 +224,3 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 	}
 	return fmt.Errorf("%s: %s", text, add)
 }
-
-// inOrder says where the names wanted are among those there, nil when some are not.
-// A name wanted twice is the first and the second of that name.
-func inOrder(want, have []string) []int {
-	idx, next := make([]int, len(want)), map[string]int{}
-	for k, name := range want {
-		j := slices.Index(have[next[name]:], name)
-		if j < 0 {
-			return nil
-		}
-		idx[k] = next[name] + j
-		next[name] = idx[k] + 1
-	}
-	return idx
-}

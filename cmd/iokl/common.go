@@ -102,10 +102,7 @@ func writeJSON(w io.Writer, v any) error {
 	if large := (*json.UnsupportedValueError)(nil); errors.As(err, &large) {
 		return status.Input("the result holds %s: rescale the data", large.Str)
 	}
-	if err != nil {
-		return status.Failure(fmt.Errorf("standard output: %w", err))
-	}
-	return nil
+	return status.Failure(err)
 }
 
 // print writes a report to standard output, as JSON where that is asked for.

@@ -86,11 +86,10 @@ func (d *dataFlags) typed(opt table.Options) table.Options {
 
 // data is what a fit learns from.
 type data struct {
-	X, Y           *table.Table // X is nil with Gram matrices, Y with labels
-	grams          []mat.Matrix
-	labels         []string
-	groups         []kernel.Group
-	inputs, output []string // names, nil where the files have none
+	X, Y   *table.Table // X is nil with Gram matrices, Y with labels of a file of text
+	grams  []mat.Matrix
+	labels []string
+	groups []kernel.Group
 }
 
 // bytes is the memory that the data take.
@@ -146,7 +145,6 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 		if out.X, err = readTable(d.x, choose, d.typed(opt), in); err != nil {
 			return nil, work(err)
 		}
-		out.inputs = out.X.Names
 		if out.groups, err = readGroups(d.groups, out.X); err != nil {
 			return nil, work(err)
 		}
@@ -205,7 +203,6 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 	default:
 		return fmt.Errorf("%w; class labels need --classes", err)
 	}
-	out.output = out.Y.Names
 	if d.missingTargets == "error" {
 		return observed(d.y, out.Y, "--missing-targets error refuses missing targets")
 	}
@@ -340,7 +337,6 @@ func readGroups(name string, X *table.Table) ([]kernel.Group, error) {
 		return nil, err
 	}
 	var groups []kernel.Group
-	at := map[string]int{}
 	for i, rec := range records {
 		if len(rec) != 2 {
 			return nil, status.Input("%s: row %d has %d cells, want column,group", name, i+1, len(rec))
@@ -356,11 +352,9 @@ func readGroups(name string, X *table.Table) ([]kernel.Group, error) {
 			}
 			return nil, err
 		}
-		k, known := at[rec[1]]
-		if !known {
-			k = len(groups)
-			at[rec[1]] = k
-			groups = append(groups, kernel.Group{Name: rec[1]})
+		k := slices.IndexFunc(groups, func(g kernel.Group) bool { return g.Name == rec[1] })
+		if k < 0 {
+			k, groups = len(groups), append(groups, kernel.Group{Name: rec[1]})
 		}
 		groups[k].Columns = append(groups[k].Columns, idx...)
 	}

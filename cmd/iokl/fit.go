@@ -56,6 +56,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.DurationVar((*time.Duration)(&o.Budget), "budget", 0, "")
 	f.StringVar(&l.foldsBy, "folds-by", "", "")
 	f.StringVar(&l.hide, "hide", "", "")
+	f.StringVar(&o.Checkpoint, "checkpoint", "", "")
 	f.BoolVar(&l.float32, "float32", false, "")
 }
 
@@ -89,7 +90,7 @@ func (c *learning) run(
 		return err
 	}
 	if c.s.on {
-		rows, err := reading(c.cmd, func() (iokl.Rows, error) { return c.d.streamed(&c.opt, c.s.weights) })
+		rows, err := reading(c.cmd, func() (iokl.Rows, error) { return c.d.streamed(&c.opt, c.cost.weights) })
 		if err == nil && folds != nil {
 			c.opt.CV, err = folds.options(c.cmd, int(rows.Count))
 		}
@@ -118,7 +119,6 @@ func (c *learning) begin() error {
 		return err
 	}
 	opt.Missing, opt.MissingTargets, opt.Seed, opt.Global = d.missing, d.missingTargets, c.m.seed, c.certify != ""
-	opt.Checkpoint = c.s.checkpoint
 	if c.float32 {
 		opt.Precision = blas.Float32
 	}
@@ -132,7 +132,7 @@ func (c *learning) begin() error {
 	if err := c.s.route(c.cmd, &c.m, d, opt); err != nil {
 		return err
 	}
-	return c.cost.begin(d, &c.s, opt)
+	return c.cost.begin(d, c.s.on, opt)
 }
 
 // load reads data into memory, and completes the options by what they say.
@@ -141,9 +141,11 @@ func (c *learning) load() (*data, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.opt.InputNames, c.opt.OutputNames, c.opt.Groups = d.inputs, d.output, d.groups
-	if d.X != nil {
-		c.opt.InputSchema = d.X.Schema
+	if c.opt.Groups = d.groups; d.X != nil {
+		c.opt.InputSchema, c.opt.InputNames = d.X.Schema, d.X.Names
+	}
+	if d.Y != nil && d.labels == nil {
+		c.opt.OutputNames = d.Y.Names
 	}
 	return d, c.cost.read(c.cmd, &c.d, &c.opt)
 }
@@ -174,7 +176,7 @@ func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
 	cols := d.X.Schema.At(l.foldsBy)
 	if cols == nil {
 		var err error
-		if cols, err = selectColumns(l.foldsBy, "--folds-by", d.inputs, d.X.Data.Cols); err != nil {
+		if cols, err = selectColumns(l.foldsBy, "--folds-by", d.X.Names, d.X.Data.Cols); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -121,11 +122,8 @@ func determines(X blas.General, target []float64) bool {
 		}
 		value[key] = v
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range value {
-		low, high = min(low, v), max(high, v)
-	}
-	return low < high && repeats*len(value) <= rows
+	different := slices.Compact(slices.Sorted(maps.Values(value)))
+	return len(different) > 1 && repeats*len(value) <= rows
 }
 
 // classNumbers asks whether labels that are many different numbers are meant as classes.

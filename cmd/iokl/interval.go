@@ -331,8 +331,8 @@ func (r *whyReport) Write(w io.Writer) error {
 	for _, v := range r.Influences[:min(most, l)] {
 		line(fmt.Sprintf("changed by training row %d", v.Row), v.Change, "%+.3g")
 	}
-	if err := results.Flush(t); err != nil {
-		return err
+	if err := t.Flush(); err != nil {
+		return status.Failure(err)
 	}
 	if l > most {
 		_, err := fmt.Fprintf(w, "and by %d rows less\n", l-most)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,16 +12,22 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/manual"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/kernel"
 )
 
 func main() {
@@ -106,4 +113,104 @@ func newRoot() *cobra.Command {
 	version.Add(root)
 	manual.Add(root)
 	return root
+}
+
+// help has a file for each command and topic: a line, a text, and examples; and flags.txt, where what is said of a flag
+// follows its name, behind that of a command where others say something else of theirs.
+//
+//go:embed help
+var help embed.FS
+
+// describe fills in what the root and its commands say about themselves and their flags.
+func describe(root *cobra.Command) {
+	usage := map[string]string{}
+	for _, block := range strings.Split(strings.TrimSpace(helpText("flags")), "\n\n") {
+		name, text, _ := strings.Cut(block, "\n")
+		usage[name] = text
+	}
+	for _, c := range append(root.Commands(), root) {
+		text, examples, _ := strings.Cut(helpText(c.Name()), "\nExamples:\n")
+		c.Short, c.Long, _ = strings.Cut(strings.TrimRight(text, "\n"), "\n\n")
+		c.Long = strings.Replace(c.Long, "KERNELS\n", kernel.Usage()+"\n", 1)
+		c.Example = strings.TrimRight(examples, "\n")
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			for _, name := range []string{c.Name() + " --" + f.Name, "--" + f.Name} {
+				if f.Usage == "" {
+					f.Usage = usage[name]
+				}
+			}
+		})
+	}
+}
+
+// helpText is a file of the folder.
+func helpText(name string) string {
+	b, err := help.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic("iokl: " + err.Error()) // a command without its text
+	}
+	return string(b)
+}
+
+// bounds are those of numbers that are given.
+var bounds = []struct {
+	flags []string
+	what  string
+	holds func(v float64) bool
+}{
+	{
+		[]string{"lambda", "tau", "tol", "budget"},
+		"it must be positive",
+		func(v float64) bool { return v > 0 },
+	},
+	{
+		[]string{
+			"threads", "max-outer", "max-levels", "repeats", "lag", "stability", "null", "top", "block", "forecast",
+		},
+		"at least 1 is needed", func(v float64) bool { return v >= 1 },
+	},
+	{[]string{"folds"}, "at least 2 are needed", func(v float64) bool { return v >= 2 }},
+	{[]string{"threshold"}, "it may not be negative", func(v float64) bool { return v >= 0 }},
+	{[]string{"interval"}, "it must lie between 0 and 1", func(v float64) bool { return v > 0 && v < 1 }},
+}
+
+// choices are the words that flags take.
+var choices = map[string][]string{
+	"header": {"auto", "yes", "no"}, "missing": {"mean", "error"}, "missing-targets": {"use", "error"},
+	"categories": {"auto", "error"}, "hide": {"rows", "cells"}, "certify": {"global"},
+	"method": {"cv+", "jackknife+", "conformal"},
+}
+
+// purposes are the flags of which one must be given for another, of all commands that have it or of one, to be of use.
+var purposes = map[string][]string{
+	"checkpoint-rows": {"stream"}, "survey-rows": {"stream"}, "cv --checkpoint": {"stream"},
+	"top": {"stability"}, "block": {"stability"}, "granger --checkpoint": {"stability", "null"},
+	"granger --interval": {"forecast"},
+}
+
+// checkValues refuses values of the flags given that are out of bounds or none of the choices, and flags that are for
+// others that are not given.
+func checkValues(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		text := f.Value.String()
+		v, notNumber := strconv.ParseFloat(text, 64)
+		if d, e := time.ParseDuration(text); e == nil {
+			v, notNumber = d.Seconds(), nil
+		}
+		usual := cmd.Name() == "update" && text == f.DefValue // 0 stands for the fit's there
+		for _, b := range bounds {
+			if slices.Contains(b.flags, f.Name) && notNumber == nil && !b.holds(v) && !usual && err == nil {
+				err = fmt.Errorf("--%s %s: %s", f.Name, text, b.what)
+			}
+		}
+		if words := choices[f.Name]; words != nil && !slices.Contains(words, text) && err == nil {
+			err = fmt.Errorf("--%s %q: want %s", f.Name, text,
+				strings.Replace(results.Enumerated(words, len(words)), " and ", " or ", 1))
+		}
+		of := slices.Concat(purposes[f.Name], purposes[cmd.Name()+" --"+f.Name])
+		if of != nil && !slices.ContainsFunc(of, cmd.Flags().Changed) && err == nil {
+			err = fmt.Errorf("--%s is for --%s", f.Name, strings.Join(of, " and --"))
+		}
+	})
+	return err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -186,10 +187,16 @@ func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) error {
 // where it has all of these, or all.
 func (d *dataFlags) outputsOf(model *iokl.Model) func([]string, int) ([]int, error) {
 	return func(names []string, cols int) ([]int, error) {
-		if byName := inOrder(model.OutputNames(), names); byName != nil && d.yColumns == "" {
-			return byName, nil
+		all, err := d.targetColumns().index(names, cols)
+		if err != nil || d.yColumns != "" || names == nil {
+			return all, err
 		}
-		return d.targetColumns().index(names, cols)
+		outputs := model.OutputNames()
+		byName, renamed, err := match(schema.Numbers(outputs, len(outputs)), names, all)
+		if err != nil || renamed != nil {
+			return all, nil
+		}
+		return byName, nil
 	}
 }
 

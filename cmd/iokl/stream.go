@@ -31,15 +31,12 @@ import (
 // streamFlags are those of a fit that reads its data in blocks of rows.
 type streamFlags struct {
 	on             bool
-	checkpoint     string
 	checkpointRows int64
 	surveyRows     int64
-	weights        string // of rows: a file, or a column of --x
 }
 
 func (s *streamFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.on, "stream", false, "")
-	f.StringVar(&s.checkpoint, "checkpoint", "", "")
 	f.Int64Var(&s.checkpointRows, "checkpoint-rows", 0, "")
 	f.Int64Var(&s.surveyRows, "survey-rows", 0, "")
 }
@@ -163,7 +160,7 @@ func (c *learning) fitStream(data iokl.Rows, world *mpi.World) error {
 	model, fitErr := iokl.FitStream(ctx, data, c.streamOptions(data, p, world))
 	p.end()
 	if model == nil {
-		return noModel(ctx, fitErr, c.s.checkpoint)
+		return noModel(ctx, fitErr, c.opt.Checkpoint)
 	}
 	if world.Rank() > 0 {
 		return nil
@@ -180,7 +177,7 @@ func (c *learning) cvStream(data iokl.Rows, world *mpi.World) error {
 	p.end()
 	if err != nil {
 		if ctx.Err() != nil {
-			return status.Failure(fmt.Errorf("interrupted: %s", kept(c.s.checkpoint)))
+			return status.Failure(fmt.Errorf("interrupted: %s", kept(c.opt.Checkpoint)))
 		}
 		return work(err)
 	}

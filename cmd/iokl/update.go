@@ -122,7 +122,7 @@ func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, er
 	u.classes = model.Classes() != nil
 	u.schema, u.inputsOf, u.targetsOf = model.InputSchema(), u.columnsOf(cmd, model), u.outputsOf(model)
 	var opt iokl.Options
-	if err := u.cost.begin(&u.dataFlags, new(streamFlags), &opt); err != nil {
+	if err := u.cost.begin(&u.dataFlags, false, &opt); err != nil {
 		return nil, err
 	}
 	d, err := u.load(cmd)

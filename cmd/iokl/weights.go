@@ -37,7 +37,7 @@ func isFile(name string) bool {
 }
 
 // begin leaves columns of weights out of the inputs.
-func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) error {
+func (w *weightFlags) begin(d *dataFlags, stream bool, opt *iokl.Options) error {
 	for _, c := range []struct{ flag, value string }{{"--weights", w.weights}, {"--noise", w.noise}} {
 		switch {
 		case c.value == "":
@@ -62,13 +62,12 @@ func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) err
 			d.drop += c.value
 		}
 	}
-	if w.axis != "" && (s.on || d.classes) {
+	if w.axis != "" && (stream || d.classes) {
 		return errors.New("--output-axis is for targets in memory that are numbers, not for --stream or --classes")
 	}
-	if s.on && (w.noise != "" || opt.Loss != "" && opt.Loss != "squared") {
+	if stream && (w.noise != "" || opt.Loss != "" && opt.Loss != "squared") {
 		return errors.New("--noise and --loss are for data in memory, not for --stream, which takes --weights of rows")
 	}
-	s.weights = w.weights
 	return nil
 }
 

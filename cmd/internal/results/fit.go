@@ -71,8 +71,8 @@ func (r *Fit) Write(w io.Writer) error {
 		Of    *iokl.Model
 		Parts bool // of the gap are told
 	}{Fit: r, Of: r.of}))
-	if err := Flush(t); err != nil {
-		return err
+	if err := t.Flush(); err != nil {
+		return status.Failure(err)
 	}
 	return writeWeights(w, r.of, 15)
 }
@@ -114,14 +114,6 @@ func kernelLabel(name string, inputs []string) string {
 		}
 	}
 	return name
-}
-
-// Flush ends a table on standard output.
-func Flush(t *tabwriter.Writer) error {
-	if err := t.Flush(); err != nil {
-		return status.Failure(fmt.Errorf("standard output: %w", err))
-	}
-	return nil
 }
 
 // Active is the number of kernels of weight.

@@ -77,8 +77,8 @@ func (r *Info) Write(w io.Writer) error {
 		Parts bool
 		Cells int // of the targets
 	}{r, model, true, r.Samples * len(r.Outputs)}))
-	if err := Flush(t); err != nil {
-		return err
+	if err := t.Flush(); err != nil {
+		return status.Failure(err)
 	}
 	if err := writeWeights(w, model, 25); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *Info) Write(w io.Writer) error {
 	}
 	writeComponents(t, model)
 	fmt.Fprint(t, fill("rows", r))
-	return Flush(t)
+	return status.Failure(t.Flush())
 }
 
 // axisText says on which axis the outputs lie, and what L is there; "" where there is none.

@@ -147,10 +147,9 @@ func (o *Origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 	if o.compare(F, h.Targets); h.Probabilities != nil {
 		o.trust(model, h)
 	}
-	if model.Classes() == nil {
-		return
+	if model.Classes() != nil {
+		o.Confusion = confusionOf(h)
 	}
-	o.Confusion = confusionOf(h)
 }
 
 // confusionOf counts the held-out rows of each class (row) that were taken for each class (column).
