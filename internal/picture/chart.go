@@ -75,17 +75,13 @@ func (c Chart) Figures(name string) []Figure {
 		Paint: c.paint, Chart: &c,
 	}
 	for i, curve := range c.Curves {
-		f.Legend = append(f.Legend, Sign{curve.Name, curve.sign(i)})
+		sign := Sign{curve.Name, &plotter.Line{LineStyle: line(i)}}
+		if curve.Dots || curve.Ring {
+			sign.Thumb = &plotter.Scatter{GlyphStyle: curve.glyph(i)}
+		}
+		f.Legend = append(f.Legend, sign)
 	}
 	return []Figure{f}
-}
-
-// sign is the entry of curve i in a legend.
-func (c *Curve) sign(i int) plot.Thumbnailer {
-	if c.Dots || c.Ring {
-		return &plotter.Scatter{GlyphStyle: c.glyph(i)}
-	}
-	return &plotter.Line{LineStyle: line(i)}
 }
 
 func line(i int) draw.LineStyle {
@@ -119,8 +115,7 @@ var shapes = []draw.GlyphDrawer{
 }
 
 func (c *Chart) paint(canvas draw.Canvas) {
-	p := New("", "", "") // its own labels are off the middle of logarithmic axes
-	p.BackgroundColor = nil
+	p := New("", "") // its own labels are off the middle of logarithmic axes
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	if c.LogX {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, LogTicks{}

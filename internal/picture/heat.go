@@ -84,8 +84,7 @@ func (h *Heat) Figure(name string) Figure {
 	}
 	colors.SetMin(h.Min)
 	colors.SetMax(h.Max)
-	p := New("", h.X, h.Y)
-	p.BackgroundColor = nil
+	p := New(h.X, h.Y)
 	p.Add(cells{h, colors.Palette(shades).Colors()})
 	n := h.Matrix.Rows
 	label := vg.Length(max(5, min(9, 700/n)))

@@ -43,8 +43,7 @@ func (g Network) Figure(name string) Figure {
 		g.Title = fmt.Sprintf("%s (the strongest %d of %d edges)", g.Title, shown, len(g.Edges))
 		g.Edges = g.Edges[:shown]
 	}
-	p := New("", "", "")
-	p.BackgroundColor = nil
+	p := New("", "")
 	p.HideAxes()
 	p.Add(g)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.3, 1.3, -1.2, 1.2

@@ -25,19 +25,16 @@ import (
 // Blue is the first colour of all pictures.
 var Blue = color.RGBA{0, 114, 178, 255}
 
-// New is a plot in the style of all pictures.
-func New(title, x, y string) *plot.Plot {
+// New is a plot in the style of all pictures, with labels of its axes and without a background.
+func New(x, y string) *plot.Plot {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.TextStyle = Text(titleSize)
-	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = draw.XCenter, draw.YTop
-	p.Title.Padding = 8
+	p.BackgroundColor = nil
+	p.X.Label.Text, p.Y.Label.Text = x, y
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Label.TextStyle.Font.Variant, a.Tick.Label.Font.Variant = "Sans", "Sans"
 		a.Label.TextStyle.Font.Size, a.Tick.Label.Font.Size = 11, 9
 		a.Label.Padding = 4
 	}
-	p.Legend.TextStyle = Text(10)
 	return p
 }
 

@@ -73,7 +73,7 @@ func HeldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 
 func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	if model.Classes() != nil {
-		right, most, _, rows := shares(confusionOf(h))
+		right, most, _, rows := shares(confusionOf(h.Predictions, h.Targets))
 		s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, nil))
 		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%; %v", 100*right,
 			100*math.Sqrt(right*(1-right)/float64(rows)), 100*most, &s)

@@ -148,19 +148,19 @@ func (o *Origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 		o.trust(model, h)
 	}
 	if model.Classes() != nil {
-		o.Confusion = confusionOf(h)
+		o.Confusion = confusionOf(h.Predictions, h.Targets)
 	}
 }
 
-// confusionOf counts the held-out rows of each class (row) that were taken for each class (column).
-func confusionOf(h *iokl.HeldOut) [][]int {
-	rows, n := h.Targets.Dims()
+// confusionOf counts the rows of each class of the targets Y (row) that the predictions F take for each class (column).
+func confusionOf(F, Y *mat.Dense) [][]int {
+	rows, n := Y.Dims()
 	count := make([][]int, n)
 	for k := range n {
 		count[k] = make([]int, n)
 	}
 	for i := range rows {
-		count[floats.MaxIdx(h.Targets.RawRowView(i))][floats.MaxIdx(h.Predictions.RawRowView(i))]++
+		count[floats.MaxIdx(Y.RawRowView(i))][floats.MaxIdx(F.RawRowView(i))]++
 	}
 	return count
 }

@@ -72,8 +72,7 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 	active := len(idx)
 	idx = idx[:min(barKernels, len(idx))]
 	slices.Reverse(idx) // the largest on top
-	p := picture.New("", "weight η", "")
-	p.BackgroundColor = nil
+	p := picture.New("weight η", "")
 	values, labels := make(plotter.Values, len(idx)), make([]string, len(idx))
 	longest := 0
 	for k, j := range idx {
@@ -120,14 +119,10 @@ func confusionFigure(model *iokl.Model, F *mat.Dense, labels []string, file stri
 		X:     "predicted", Y: "observed",
 		Matrix: blas.NewGeneral(n, n), Names: classes, Max: 100,
 	}
-	total := make([]float64, n)
-	for i, label := range ClassesOf(model, F) {
-		seen := slices.Index(classes, labels[i])
-		h.Matrix.Data[seen*n+slices.Index(classes, label)]++
-		total[seen]++
-	}
-	for c := range n {
-		blas.Scal(100/max(total[c], 1), blas.Row(h.Matrix, c))
+	for k, row := range confusionOf(F, Y) {
+		for j, count := range row {
+			h.Matrix.Data[k*n+j] = 100 / float64(max(total(row), 1)) * float64(count)
+		}
 	}
 	return h.Figure("predictions"), nil
 }
