@@ -1,21 +1,27 @@
-// This file finds columns by lists of names, patterns and numbers, and those that are the inputs of a model.
+// This file finds columns by lists of names, patterns and numbers, and those that are the inputs of a model. It warns of
+// inputs that are far from those learned from, and of inputs that give a target away.
 
 package main
 
 import (
 	"encoding/csv"
 	"fmt"
+	"maps"
+	"math"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/schema"
+	"github.com/iokl/iokl/internal/table"
 )
 
 // selectColumns reads a list of names, patterns with * and ?, numbers from 0 and ranges of them, in which
@@ -223,4 +229,127 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 		return fmt.Errorf("%s: is %s? (--x-columns says which columns to use)", text, results.Enumerated(like, 5))
 	}
 	return fmt.Errorf("%s: %s", text, add)
+}
+
+// far counts the values beyond the limits of a model, by column.
+type far struct {
+	low, high []float64
+	count     []int
+}
+
+func (f *far) note(X blas.General) {
+	if len(f.low) != X.Cols {
+		return
+	}
+	if f.count == nil {
+		f.count = make([]int, X.Cols)
+	}
+	for i := range X.Rows {
+		for j, v := range blas.Row(X, i) {
+			if v < f.low[j] || v > f.high[j] {
+				f.count[j]++
+			}
+		}
+	}
+}
+
+func (f *far) warnings(file string, names []string) []string {
+	var in []string
+	total := 0
+	for j, c := range f.count {
+		if total += c; c > 0 {
+			in = append(in, names[j])
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %s %s far outside what the model learned from, in %s: the range there, "+
+		"widened by its width on both sides, is as far as it goes",
+		results.Counted(total, "value"), file, map[bool]string{true: "is", false: "are"}[total == 1],
+		results.Enumerated(in, 5))}
+}
+
+// giveaways says which single columns of the inputs determine a target.
+func (d *data) giveaways() (hints []string) {
+	if d.X == nil {
+		return nil
+	}
+	s := d.X.Schema
+	if s == nil {
+		s = schema.Numbers(d.X.Names, d.X.Data.Cols)
+	}
+	targets, names := d.targetCodes()
+	at := 0
+	for k := range s {
+		w := schema.Columns{s[k]}.Cols()
+		for t, target := range targets {
+			if w > 0 && at+w <= d.X.Data.Cols && len(target) == d.X.Data.Rows &&
+				determines(blas.View(d.X.Data, 0, at, d.X.Data.Rows, w), target) {
+				hints = append(hints,
+					fmt.Sprintf("%s gives %s away: rows with the same value have the same target; if it is not known "+
+						"when predicting, --drop it", s.Label(k), names[t]))
+			}
+		}
+		at += w
+	}
+	return hints
+}
+
+// targetCodes are the targets as numbers, with their names.
+func (d *data) targetCodes() (targets [][]float64, names []string) {
+	if d.labels != nil {
+		target := make([]float64, len(d.labels))
+		for i, number := range numbered(d.labels) {
+			if target[i] = float64(number); d.labels[i] == "" {
+				target[i] = math.NaN()
+			}
+		}
+		return [][]float64{target}, []string{"the class"}
+	}
+	for j := range d.Y.Data.Cols {
+		targets, names = append(targets, mat.Col(nil, j, blas.Dense(d.Y.Data))), append(names, d.Y.Schema.Label(j))
+	}
+	return targets, names
+}
+
+// A column determines a target where it has at most mostValues different values, with repeats rows each on average.
+const mostValues, repeats = 1000, 5
+
+// determines reports whether rows that are alike in X, of which there are several, have the same
+// target, and not all rows.
+func determines(X blas.General, target []float64) bool {
+	value := map[string]float64{}
+	rows := 0
+	for i, v := range target {
+		if v != v {
+			continue
+		}
+		rows++
+		key := fmt.Sprint(blas.Row(X, i))
+		known, ok := value[key]
+		if ok && known != v || len(value) > mostValues {
+			return false
+		}
+		value[key] = v
+	}
+	different := slices.Compact(slices.Sorted(maps.Values(value)))
+	return len(different) > 1 && repeats*len(value) <= rows
+}
+
+// classNumbers asks whether labels that are many different numbers are meant as classes.
+func classNumbers(labels []string) []string {
+	const many = 20
+	different := map[string]bool{}
+	for _, label := range labels {
+		if !table.MayBeNumber(label) {
+			return nil
+		}
+		different[label] = true
+	}
+	if len(different) <= many {
+		return nil
+	}
+	return []string{fmt.Sprintf("the labels are %d different numbers, and each is a class of its own: are they "+
+		"amounts? Without --classes they are predicted as such", len(different))}
 }

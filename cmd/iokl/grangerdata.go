@@ -117,32 +117,31 @@ func (g *grangerFlags) clockColumn(t *table.Table, replicate []int) (int, error)
 		return oneColumn(g.clock, "--time", t)
 	}
 	for j, name := range t.Names {
-		n := strings.ToLower(name)
-		if t.Schema[j].Kind == schema.Date ||
-			(n == "t" || n == "time" || table.NamesRows(name)) && len(steps(t, j, replicate).back) == 0 {
+		if t.Schema[j].Kind == schema.Date {
 			return j, nil
+		}
+		if n := strings.ToLower(name); n == "t" || n == "time" || table.NamesRows(name) {
+			if _, back := steps(t, j, replicate); back == nil {
+				return j, nil
+			}
 		}
 	}
 	return -1, nil
 }
 
-// timeSteps are the steps of a time column from row to row inside every replicate.
-type timeSteps struct {
-	all  []float64
-	back []int // rows, from 1, whose time is not after that of the row above
-}
-
-func steps(t *table.Table, j int, replicate []int) (s timeSteps) {
+// steps are those of a time column from row to row inside every replicate, and the rows, from 1, whose time is not
+// after that of the row above.
+func steps(t *table.Table, j int, replicate []int) (all []float64, back []int) {
 	for i := 1; i < t.Data.Rows; i++ {
 		if replicate != nil && replicate[i] != replicate[i-1] {
 			continue
 		}
 		step := t.Data.Data[i*t.Data.Stride+j] - t.Data.Data[(i-1)*t.Data.Stride+j]
-		if s.all = append(s.all, step); !(step > 0) {
-			s.back = append(s.back, i+1)
+		if all = append(all, step); !(step > 0) {
+			back = append(back, i+1)
 		}
 	}
-	return s
+	return all, back
 }
 
 // evenSteps is the ratio of the longest to the shortest step of times that are evenly spaced: months are.
@@ -150,13 +149,13 @@ const evenSteps = 31.0 / 28
 
 // timeNotes says, of a time column, that rows are not in its order or not evenly spaced.
 func timeNotes(t *table.Table, j int, replicate []int) []string {
-	s := steps(t, j, replicate)
+	all, back := steps(t, j, replicate)
 	what := t.Schema.Label(j)
-	if s.back != nil {
+	if back != nil {
 		return []string{fmt.Sprintf("rows are not in the order of %s: row %d is not after the row above it, nor are "+
-			"%d others; lags count rows as they stand", what, s.back[0], len(s.back)-1)}
+			"%d others; lags count rows as they stand", what, back[0], len(back)-1)}
 	}
-	if len(s.all) == 0 || slices.Max(s.all) <= (1+1e-6)*evenSteps*slices.Min(s.all) {
+	if len(all) == 0 || slices.Max(all) <= (1+1e-6)*evenSteps*slices.Min(all) {
 		return nil
 	}
 	unit := ""
@@ -164,7 +163,7 @@ func timeNotes(t *table.Table, j int, replicate []int) []string {
 		unit = " days"
 	}
 	return []string{fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, "+
-		"whatever time passes", what, slices.Min(s.all), slices.Max(s.all), unit)}
+		"whatever time passes", what, slices.Min(all), slices.Max(all), unit)}
 }
 
 // nodes reads the groups file.

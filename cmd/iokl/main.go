@@ -214,3 +214,37 @@ func checkValues(cmd *cobra.Command, _ []string) (err error) {
 	})
 	return err
 }
+
+// flagsOnly refuses a file without its flag, and says which one it is.
+func flagsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	flags := []string{"x", "series", "model"}
+	if strings.HasSuffix(args[0], ".iokl") {
+		slices.Reverse(flags)
+	}
+	for _, name := range flags {
+		if cmd.Flags().Lookup(name) != nil {
+			return fmt.Errorf("%q is no flag: is it --%s %s?", args[0], name, args[0])
+		}
+	}
+	return fmt.Errorf("%q is no flag: see %s --help", args[0], cmd.CommandPath())
+}
+
+// unknownFlag says which flag is near one that does not exist, or how the command is called.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	near := flags.SuggestionsFor(unknown.GetSpecifiedName())
+	if len(near) > 0 && len(unknown.GetSpecifiedName()) > 1 {
+		return fmt.Errorf("%w: is it --%s?", err, strings.Join(near, " or --"))
+	}
+	return fmt.Errorf("%w (usage: %s; see %s --help)", err, cmd.UseLine(), cmd.CommandPath())
+}

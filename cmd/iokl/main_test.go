@@ -272,6 +272,12 @@ func TestClasses(t *testing.T) {
 	if !(cv.Best.Mean > 0.95) {
 		t.Errorf("cross-validated accuracy %g", cv.Best.Mean)
 	}
+	write(t, dir, "named.csv", "a,b,class\n"+strings.NewReplacer(",low", ",0", ",mid", ",1", ",top", ",2").Replace(all))
+	command(t, dir,
+		"cv --x named.csv --y-columns class --metric accuracy --lambdas 1e-3 --folds 5 --json").object(t, &cv)
+	if !(cv.Best.Mean > 0.95) {
+		t.Errorf("cross-validated accuracy of a column with a name %g", cv.Best.Mean)
+	}
 }
 
 func TestConstantColumnsWarn(t *testing.T) {

@@ -123,7 +123,8 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 		if model.Classes() != nil {
 			return errors.New("--fill completes targets that are numbers, and the model is one of classes")
 		}
-		if _, err := reading(cmd, func() (*iokl.Model, error) { return model, p.readKnown(model, opt) }); err != nil {
+		p.fill.known, err = reading(cmd, func() (*table.Table, error) { return p.readKnown(model, opt) })
+		if err != nil {
 			return work(err)
 		}
 	}

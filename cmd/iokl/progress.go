@@ -75,12 +75,13 @@ func (p *progress) watch(done, ended chan struct{}) {
 
 // show prints a line, or draws it in the place of the one before.
 func (p *progress) show(text string) {
+	p.last = time.Now()
 	if p.bar {
-		p.draw(text)
+		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+		p.drawn = true
 		return
 	}
 	fmt.Fprintln(p.w, text)
-	p.last = time.Now()
 }
 
 // line prints a statement of the library.
@@ -104,7 +105,7 @@ func (p *progress) step(s bcd.Step) error {
 		p.show(fmt.Sprintf("%s  %d solves, %d kernels, rank %d", text, s.SylvesterSolves, results.Active(s.Eta),
 			s.Rank))
 	case p.bar && time.Since(p.last) > 50*time.Millisecond:
-		p.draw(p.gauge(s.RelativeGap) + " " + text)
+		p.show(p.gauge(s.RelativeGap) + " " + text)
 	}
 	return nil
 }
@@ -151,11 +152,6 @@ func bar(share float64) string {
 	}
 	full := int(width * math.Min(share, 1))
 	return "[" + strings.Repeat("█", full) + strings.Repeat("·", width-full) + "]"
-}
-
-func (p *progress) draw(text string) {
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
-	p.last, p.drawn = time.Now(), true
 }
 
 // end clears the bar, and ends the signs of life.

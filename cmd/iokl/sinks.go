@@ -136,28 +136,24 @@ func (p *predictFlags) openKept(model *iokl.Model, opt table.Options) (*table.Te
 		}
 		list = o.Keep
 	}
+	kept, err := p.identifiers(list, opt)
+	if p.keep == "" {
+		err = nil // the model alone asks for them
+	}
+	return kept, err
+}
+
+// identifiers opens the columns of a list.
+func (p *predictFlags) identifiers(list string, opt table.Options) (*table.Texts, error) {
 	switch {
 	case p.x == "" || once(p.x):
-		return nil, p.unlessNoted(status.Input("--keep: identifiers come from a file of inputs, which is read " +
-			"once more"))
+		return nil, status.Input("--keep: identifiers come from a file of inputs, which is read once more")
 	case strings.EqualFold(filepath.Ext(p.out), ".npy"), p.json && p.out == "":
-		return nil, p.unlessNoted(status.Input("--keep: identifiers are written to CSV"))
+		return nil, status.Input("--keep: identifiers are written to CSV")
 	}
 	opt.Types = true
 	opt.Columns = func(names []string, cols int) ([]int, error) { return selectColumns(list, "--keep", names, cols) }
-	kept, err := table.OpenText(p.x, opt)
-	if err != nil {
-		return nil, p.unlessNoted(err)
-	}
-	return kept, nil
-}
-
-// unlessNoted is the error where --keep was given, nil where the model alone asks for identifiers.
-func (p *predictFlags) unlessNoted(err error) error {
-	if p.keep == "" {
-		return nil
-	}
-	return err
+	return table.OpenText(p.x, opt)
 }
 
 // filling completes targets: what is observed stays, and predictions take the place of
@@ -170,17 +166,13 @@ type filling struct {
 }
 
 // readKnown reads the targets of the file, by the names of the model's outputs where it has all of these.
-func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) error {
-	f, outputs := &p.fill, model.OutputNames()
+func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) (*table.Table, error) {
 	opt.Columns = p.outputsOf(model)
-	var err error
-	if f.known, err = table.Read(p.y, opt); err != nil {
-		return err
+	known, err := table.Read(p.y, opt)
+	if n := len(model.OutputNames()); err == nil && known.Data.Cols != n {
+		err = status.Input("%s has %d targets, the model %d", p.y, known.Data.Cols, n)
 	}
-	if f.known.Data.Cols != len(outputs) {
-		return status.Input("%s has %d targets, the model %d", p.y, f.known.Data.Cols, len(outputs))
-	}
-	return nil
+	return known, err
 }
 
 // outputsOf chooses the targets of the model among the columns of --y: those asked for, or those of the same names

@@ -158,7 +158,7 @@ func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) err
 	r := &updateReport{
 		RelativeGap: c.RelativeGap, GapEta: c.GapEta, GapL: c.GapL, Objective: c.Objective, Tol: c.Tol,
 		Converged: c.Converged, Lambda: c.Lambda, Rows: c.Samples, Added: d.rows(), Iterations: c.OuterIterations,
-		Seconds: seconds, Warnings: results.OrEmpty(updated.Warnings()), Model: u.out,
+		Seconds: seconds, Warnings: append([]string{}, updated.Warnings()...), Model: u.out,
 	}
 	if u.json {
 		if err := writeJSON(cmd.OutOrStdout(), r); err != nil {

@@ -49,18 +49,10 @@ func NewFit(model *iokl.Model, seconds float64, out string) *Fit {
 		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
 		Noise: model.LearnedNoise(), Seconds: seconds,
-		Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: OrEmpty(model.Warnings()),
+		Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: append([]string{}, model.Warnings()...),
 		Model:  out,
 		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant, of: model,
 	}
-}
-
-// OrEmpty makes nil an empty list, which JSON writes as [].
-func OrEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // Write prints what the fit found.

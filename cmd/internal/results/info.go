@@ -50,11 +50,11 @@ const maxCorrelation = 500
 // NewInfo is what there is to say about the model of a file.
 func NewInfo(model *iokl.Model, path string) *Info {
 	r := &Info{
-		Certificate: model.Certificate(), Model: path, Inputs: OrEmpty(model.InputNames()),
+		Certificate: model.Certificate(), Model: path, Inputs: append([]string{}, model.InputNames()...),
 		Outputs: model.OutputNames(),
 		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
-		Learned: model.LearnedOutputs(), Warnings: OrEmpty(model.Warnings()), UpdateBytes: model.UpdateBytes(),
+		Learned: model.LearnedOutputs(), Warnings: append([]string{}, model.Warnings()...), UpdateBytes: model.UpdateBytes(),
 		of: model,
 	}
 	r.Relevance, r.AxisKernel = model.Relevance(), model.AxisKernel()
