@@ -204,9 +204,11 @@ func checkFile(cmd *cobra.Command, flag string) error {
 	return err
 }
 
-// parseFloats reads a comma-separated list.
-func parseFloats(flag, text string) ([]float64, error) {
-	var out []float64
+// parseFloats reads a comma-separated list, nil for no text.
+func parseFloats(flag, text string) (out []float64, err error) {
+	if text == "" {
+		return nil, nil
+	}
 	for _, item := range strings.Split(text, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(item), 64)
 		if err != nil {

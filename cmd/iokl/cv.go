@@ -83,18 +83,14 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error
 		opt.Folds = 0 // as many as the library takes for these rows
 	}
 	var err error
-	if c.lambdas != "" {
-		if opt.Lambdas, err = parseFloats("lambdas", c.lambdas); err != nil {
-			return opt, err
-		}
+	if opt.Lambdas, err = parseFloats("lambdas", c.lambdas); err != nil {
+		return opt, err
 	}
-	if c.taus != "" {
-		if opt.Taus, err = parseFloats("taus", c.taus); err != nil {
-			return opt, err
-		}
-		if slices.Contains(opt.Taus, 0) {
-			return opt, errors.New("--taus 0: it must be positive")
-		}
+	if opt.Taus, err = parseFloats("taus", c.taus); err != nil {
+		return opt, err
+	}
+	if slices.Contains(opt.Taus, 0) {
+		return opt, errors.New("--taus 0: it must be positive")
 	}
 	if c.foldGroups != "" {
 		opt.Groups, err = readFoldGroups(c.foldGroups, rows)

@@ -26,7 +26,6 @@ import (
 // grangerFlags are the flags of the command granger.
 type grangerFlags struct {
 	machine
-	confidence
 	series, groups   string
 	replicate, clock string
 	truth, out, plot string
@@ -40,6 +39,11 @@ type grangerFlags struct {
 	forecast         int
 	level            float64    // of the forecasts' intervals
 	world            *mpi.World // the ranks, which share the nodes
+	// how sure the graph is
+	stability, null int // rounds
+	top, block      int
+	improvement     bool
+	checkpoint      string
 }
 
 // grangerErrors are the errors of package granger about the data and options.
@@ -89,18 +93,15 @@ func newGrangerCmd() *cobra.Command {
 	return cmd
 }
 
-func (g *grangerFlags) check(cmd *cobra.Command) error {
+func (g *grangerFlags) run(cmd *cobra.Command) error {
 	if g.series == "" {
 		return errors.New("give the time series by --series")
 	}
 	if err := results.CheckGraph(g.out); err != nil {
 		return err
 	}
-	return errors.Join(checkFile(cmd, "checkpoint"), checkFile(cmd, "out"), checkPlot(g.plot), checkFile(cmd, "report"))
-}
-
-func (g *grangerFlags) run(cmd *cobra.Command) error {
-	if err := g.check(cmd); err != nil {
+	if err := errors.Join(checkFile(cmd, "checkpoint"), checkFile(cmd, "out"), checkPlot(g.plot),
+		checkFile(cmd, "report")); err != nil {
 		return err
 	}
 	limit, err := g.apply()
@@ -108,10 +109,8 @@ func (g *grangerFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	g.opt.MaxBytes, g.opt.Seed = limit, g.seed
-	if g.lambdas != "" {
-		if g.opt.Lambdas, err = parseFloats("lambdas", g.lambdas); err != nil {
-			return err
-		}
+	if g.opt.Lambdas, err = parseFloats("lambdas", g.lambdas); err != nil {
+		return err
 	}
 	return onRanks(&g.machine, func(world *mpi.World) error {
 		g.world = world
@@ -243,14 +242,6 @@ func (g *grangerFlags) score(res *granger.Result, report *results.Graph) error {
 	report.AUROC, report.AUPR = results.Number(s.AUROC), results.Number(s.AUPR)
 	report.AUROCAll, report.AUPRAll = results.Number(s.AUROCAll), results.Number(s.AUPRAll)
 	return nil
-}
-
-// confidence are the flags of granger that ask how sure the graph is.
-type confidence struct {
-	stability, null int // rounds
-	top, block      int
-	improvement     bool
-	checkpoint      string
 }
 
 // rounds is the content of a checkpoint.

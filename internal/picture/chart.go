@@ -120,19 +120,16 @@ func (c *Chart) paint(canvas draw.Canvas) {
 	if c.LogX {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, LogTicks{}
 	}
-	if c.Names != nil {
-		names := make(plot.ConstantTicks, len(c.Names))
-		for i, name := range c.Names {
-			names[i] = plot.Tick{Value: float64(i + 1), Label: name}
-		}
-		const across = 40 // letters that an axis has room for
-		if len(strings.Join(c.Names, "")) > across {
-			upright(&p.X, 8)
-		}
-		p.X.Tick.Marker = names
+	at := c.At
+	for i, name := range c.Names {
+		at = append(at, plot.Tick{Value: float64(i + 1), Label: name})
 	}
-	if c.At != nil {
-		p.X.Tick.Marker = c.At
+	if at != nil {
+		p.X.Tick.Marker = at
+	}
+	const across = 40 // letters that an axis has room for
+	if len(strings.Join(c.Names, "")) > across {
+		upright(&p.X, 8)
 	}
 	if c.LogY {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, LogTicks{}

@@ -70,11 +70,6 @@ func relevanceOf(model *iokl.Model) (names []string, relevance []float64) {
 	return names, relevance
 }
 
-// put sets the columns of the input to what the code v becomes.
-func (in *sourceInput) put(row []float64, v float64) {
-	schema.Columns{in.Column}.Expand(row[in.at:in.at+in.width], []float64{v})
-}
-
 // codes are values to move the input through, and what they are called where they are no numbers.
 func (in *sourceInput) codes(X *mat.Dense) (at []float64, labels []string) {
 	switch in.Kind {
@@ -143,7 +138,7 @@ func (e *effect) trace(model *iokl.Model, X *mat.Dense, in *sourceInput, outputs
 	moved := mat.DenseCopyOf(X)
 	for _, v := range e.At {
 		for i := range moved.RawMatrix().Rows {
-			in.put(moved.RawRowView(i), v)
+			schema.Columns{in.Column}.Expand(moved.RawRowView(i)[in.at:in.at+in.width], []float64{v})
 		}
 		F, err := model.Predict(moved)
 		if err != nil {

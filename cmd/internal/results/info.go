@@ -54,8 +54,8 @@ func NewInfo(model *iokl.Model, path string) *Info {
 		Outputs: model.OutputNames(),
 		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
-		Learned: model.LearnedOutputs(), Warnings: append([]string{}, model.Warnings()...), UpdateBytes: model.UpdateBytes(),
-		of: model,
+		Learned: model.LearnedOutputs(), Warnings: append([]string{}, model.Warnings()...),
+		UpdateBytes: model.UpdateBytes(), of: model,
 	}
 	r.Relevance, r.AxisKernel = model.Relevance(), model.AxisKernel()
 	_, r.AxisNames = model.OutputAxis()
