@@ -128,13 +128,10 @@ func (s *State) check(p *Problem) error {
 	if s.L == nil {
 		return fmt.Errorf("%w: the state has no L", ErrInput)
 	}
-	if err := checkOutput(s.L, p.Space.Outputs()); err != nil {
-		return err
-	}
 	if s.Ls != nil && len(s.Ls) != p.Space.Kernels() {
 		return fmt.Errorf("%w: the state has %d output kernels for %d kernels", ErrInput, len(s.Ls), p.Space.Kernels())
 	}
-	for _, L := range s.Ls {
+	for _, L := range s.outputKernels() {
 		if err := checkOutput(L, p.Space.Outputs()); err != nil {
 			return err
 		}

@@ -183,10 +183,7 @@ func (d *descent) check(ctx context.Context, next *iterate) error {
 		return err
 	}
 	if d.since++; !pt.complete && (pt.cert.relative() <= d.goal || d.since >= checkEvery) {
-		if err := d.measure(ctx, pt, d.t.all); err != nil {
-			return err
-		}
-		if err := d.certify(ctx, pt); err != nil {
+		if err := d.cover(ctx, pt); err != nil {
 			return err
 		}
 		next.z, next.g = d.at(pt)

@@ -1,8 +1,234 @@
-// This file measures and certifies points of the product model.
+// This file is the product model: its C step by a solver of package sylvester, and its measures and certificate.
 
 package bcd
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/lanczos"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/semismooth"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// effort counts the work of C steps.
+type effort struct {
+	solves, columns int
+	solver          string  // that ran last
+	raised          float64 // the largest shift that took the place of μ, 0 for none
+}
+
+// count counts a call of a solver.
+func (e *effort) count(res sylvester.Result) {
+	e.solves++
+	e.columns += res.Columns
+	e.solver = res.Solver
+}
+
+// productModel is the product model η, L. Its C step is A_ηXL + μX = B_η, or that of the observed cells, by a solver of
+// package sylvester.
+type productModel struct {
+	*fit
+	solver sylvester.Solver
+	convex *LossStep // the C step of losses other than the squared one
+	eta    known     // to the solver
+	mixed  bool      // steps that may be rough take A_η in single precision
+}
+
+// newProduct makes the product model that of f.
+func newProduct(f *fit) (*productModel, error) {
+	p := &productModel{fit: f}
+	f.model = p
+	if p.convex = f.opt.LossStep; p.convex == nil {
+		p.convex = NewLossStep(sylvester.Config{Backend: f.t.be, Seed: f.t.seed})
+	}
+	p.mixed = slices.Contains([]string{"auto", "nystrom", "rotated"}, f.opt.Sylvester) && f.t.space.mixed()
+	return p, p.outputsChanged()
+}
+
+// outputsChanged makes the solver anew, for the outputs that the task has.
+func (p *productModel) outputsChanged() (err error) {
+	cfg := sylvester.Config{Backend: p.t.be, Seed: p.t.seed}
+	cells := p.t.space.inSamples().observed()
+	switch {
+	case p.opt.CStep != nil && !p.t.convex() && (p.opt.hold || cells == nil):
+		p.solver = p.opt.CStep
+	case cells != nil:
+		p.solver, err = sylvester.NewMasked(p.opt.Sylvester, cells, cfg)
+	default:
+		p.solver, err = sylvester.New(p.opt.Sylvester, cfg)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return nil
+}
+
+// strict reports whether a tolerance that the solver misses is an error.
+func (p *productModel) strict() bool { return p.opt.hold && p.opt.CStep != nil }
+
+// form forms A_η for a step at pt to tol, and reports whether single precision will do.
+func (p *productModel) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
+	single = tol >= singleTol && p.mixed && !p.t.convex() && p.singlePrecisionSafe(pt, tol)
+	return sylvester.System{K: p.t.form(ctx, pt.eta, single), L: pt.L, Mu: p.t.mu}, single
+}
+
+// singlePrecisionSafe reports whether the system at pt is so well conditioned that A_η
+// in single precision reaches tol. Its rounding leaves a relative residual of up to
+// ‖A_η‖·‖L‖·2⁻²⁴/μ, a tenth of that in practice, and tr A_η is several times ‖A_η‖.
+func (p *productModel) singlePrecisionSafe(pt *point, tol float64) bool {
+	return pt.L.Rank() == 0 || p.t.space.traceOf(pt.eta)*pt.L.S[0]*0x1p-24 <= 5*tol*p.t.mu
+}
+
+// sketch is what the solver would precondition a step at pt by, see [sylvester.Sketcher],
+// where it begins with a sketch and single precision may serve.
+func (p *productModel) sketch(ctx context.Context, pt *point, tol float64) (U blas.General, sigma []float64) {
+	solver, ok := p.solver.(sylvester.Sketcher)
+	if !ok || !p.mixed {
+		return U, nil
+	}
+	sys, single := p.form(ctx, pt, tol)
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
+		U, sigma = solver.Sketch(ctx, sys, p.t.space.rhs(pt.eta), sylvester.Options{Tol: tol, Single: single})
+	})
+	return U, sigma
+}
+
+func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64) error {
+	sys, single := p.form(ctx, pt, tol)
+	p.weighted(pt.eta)
+	if p.t.convex() {
+		return p.convexStep(ctx, pt, sys, tol)
+	}
+	var (
+		res sylvester.Result
+		err error
+	)
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
+		res, err = p.call(ctx, pt, sys, sylvester.Options{Tol: tol, Single: single})
+		if errors.Is(err, sylvester.ErrNotSPD) && !p.strict() {
+			res, err = p.solveRaised(ctx, pt, sys, tol, err)
+		}
+	})
+	if err != nil && (!errors.Is(err, sylvester.ErrNotConverged) || p.strict()) {
+		return err
+	}
+	if res.KC.Data == nil { // of a cancelled solve
+		return ctx.Err()
+	}
+	blas.Copy(pt.AX, res.KC)
+	return nil
+}
+
+// weighted tells the solver of the weights of the kernels.
+func (p *productModel) weighted(eta []float64) {
+	if p.eta.change(eta) {
+		p.solver.Invalidate()
+	}
+	if p.convex.eta.change(eta) {
+		p.convex.systems.Invalidate()
+	}
+}
+
+// known is the weights of the kernels that a solver knows; nil for none.
+type known []float64
+
+// change takes eta in their place, and reports whether it differs.
+func (k *known) change(eta []float64) bool {
+	before := *k
+	*k = slices.Clone(eta)
+	return before != nil && !slices.Equal(eta, before)
+}
+
+// convexStep is coefficients for losses other than the squared one.
+func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.System, tol float64) (err error) {
+	s := p.t.space.inSamples()
+	problem := semismooth.Problem{
+		Cells: &s.loss, Mu: p.t.mu, Hold: s.held,
+		Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: p.t.be},
+		Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+			res, err := p.convex.systems.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
+			p.cost.count(res)
+			p.convex.systems.Predict(F)
+			return err
+		},
+	}
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) { err = p.convex.newton.Minimize(ctx, pt.X, problem, tol) })
+	if errors.Is(err, sylvester.ErrNotSPD) {
+		err = fmt.Errorf("%w: %w", ErrNotPSD, err)
+	}
+	sys.K.Apply(pt.AX, pt.X)
+	var m measures
+	s.measure(&m, nil, nil, &p.t.work, pt.eta, pt.X, pt.AX, pt.L)
+	pt.residual, pt.single = s.openness(&m, p.t.mu), false
+	return err
+}
+
+// call is one call of the solver.
+func (p *productModel) call(
+	ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options,
+) (sylvester.Result, error) {
+	res, err := p.solver.Solve(ctx, pt.X, sys, p.t.space.rhs(pt.eta), opt)
+	p.cost.count(res)
+	pt.residual, pt.single = res.Residual, res.Single
+	return res, err
+}
+
+// indefinite returns an eigenvalue of A, of the given trace, that is more negative than
+// rounding explains, or 0 where a few Lanczos iterations find none.
+func (p *productModel) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
+	res, err := lanczos.Eigs(ctx, A, lanczos.Options{
+		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: p.t.seed,
+		Backend: p.t.be,
+	})
+	p.cost.columns += res.Applies
+	if err != nil && !errors.Is(err, lanczos.ErrNotConverged) {
+		return 0, err
+	}
+	if v := res.Values[0]; v < -psdSlack*trace {
+		return v, nil
+	}
+	return 0, nil
+}
+
+// solveRaised performs the C step for which the solver found the system not positive
+// definite. Either A_η is indefinite as given, which is ErrNotPSD, or μ is lost in the
+// rounding of A_η·L: then a larger shift takes its place. The certificate holds for
+// these coefficients as for any.
+func (p *productModel) solveRaised(
+	ctx context.Context, pt *point, sys sylvester.System, tol float64, cause error,
+) (sylvester.Result, error) {
+	trace := p.t.space.traceOf(pt.eta)
+	value, err := p.indefinite(ctx, sys.K, trace)
+	if err == nil && value < 0 {
+		err = fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, value,
+			trace, cause)
+	}
+	if err != nil {
+		return sylvester.Result{}, err
+	}
+	shift := firstRaise * trace * maxOf(pt.L.S)
+	for range raises {
+		sys.Mu = p.t.mu + shift
+		blas.Zero(pt.X)
+		res, err := p.call(ctx, pt, sys, sylvester.Options{Tol: tol})
+		if err == nil || errors.Is(err, sylvester.ErrNotConverged) {
+			p.cost.raised = max(p.cost.raised, sys.Mu)
+			pt.residual += shift * blas.Frob(pt.X) / blas.Frob(p.t.space.rhs(pt.eta))
+			return res, nil
+		}
+		if !errors.Is(err, sylvester.ErrNotSPD) {
+			return res, err
+		}
+		cause, shift = err, raiseBy*shift
+	}
+	return sylvester.Result{}, fmt.Errorf("%w: %w", ErrNotConverged, cause)
+}
 
 func (p *productModel) fill(_ context.Context, pt *point, idx []int) error {
 	columns, err := p.t.measure(pt, idx)

@@ -1,4 +1,4 @@
-// This file solves a problem by the solver that the options name.
+// This file solves a problem by the solver that the options name, or for the coefficients alone.
 
 package bcd
 
@@ -18,18 +18,8 @@ func Solvers() []string {
 
 // defaults fills in the zero values of opt.
 func (opt Options) defaults() (Options, error) {
-	if opt.Solver == "" {
-		opt.Solver = "reduced"
-	}
-	if opt.Sylvester == "" {
-		opt.Sylvester = "auto"
-	}
-	if opt.Tol == 0 {
-		opt.Tol = 1e-4
-	}
-	if opt.MaxOuter == 0 {
-		opt.MaxOuter = 1000
-	}
+	opt.Solver, opt.Sylvester = cmp.Or(opt.Solver, "reduced"), cmp.Or(opt.Sylvester, "auto")
+	opt.Tol, opt.MaxOuter = cmp.Or(opt.Tol, 1e-4), cmp.Or(opt.MaxOuter, 1000)
 	if methods[opt.Solver] == nil {
 		return opt, fmt.Errorf("%w: unknown solver %q (have %s)", ErrInput, opt.Solver, strings.Join(Solvers(), ", "))
 	}
@@ -110,4 +100,24 @@ func solveProduct(ctx context.Context, p *Problem, opt Options) (*Result, error)
 		model.resume(pt, opt.Start)
 	}
 	return f.run(ctx, m, pt)
+}
+
+// Hold performs the C step of p at the weights and the output kernels of opt.Start, to the relative residual
+// opt.InnerTol, and certifies the point among all that p may learn. Of opt.Start.X only the C step's start is taken.
+// A nil error says that C was found, whatever its gap; the other errors are those of [Solve].
+func Hold(ctx context.Context, p *Problem, opt Options) (*Result, error) {
+	opt.hold = true
+	return Solve(ctx, p, opt)
+}
+
+// held is the method of [Hold]: one C step.
+type held struct{ f *fit }
+
+func (h held) minimize(ctx context.Context, pt *point, goal float64) error {
+	f := h.f
+	if err := f.solve(ctx, pt, f.tolFor(pt, warmUpShare, goal)); err != nil {
+		return err
+	}
+	f.best = pt
+	return f.cover(ctx, pt)
 }

@@ -1,10 +1,12 @@
-// This file moves the first output kernel near its optimum for a sketch of the kernel matrix.
+// This file moves the start of a fit near its optimum, for a sketch of the kernel matrix or for a part of the rows.
 
 package bcd
 
 import (
 	"context"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -102,4 +104,48 @@ func (p *sketched) evaluate(L *linop.Spectral) (M blas.General, value float64) {
 	}
 	blas.Gemm(p.t.be, true, false, 1, X, X, 1, M)
 	return M, value
+}
+
+// startOnPart moves the weights and the output kernel that p starts at to the best ones for a part of the rows, where
+// that is expected to save more than it costs, and reports whether it has. Certificates do not depend on it, and its
+// errors are those that p will meet.
+func (p *Problem) startOnPart(ctx context.Context, opt Options) bool {
+	q := *p
+	if q.Space = p.Space.inSamples().part(opt.Seed); q.Space == nil || p.Model.fixL() || opt.Solver != "reduced" {
+		return false
+	}
+	q.L = nil
+	res, _ := Solve(ctx, &q, Options{
+		Tol: startGap, MaxOuter: opt.MaxOuter, Sylvester: opt.Sylvester, Backend: opt.Backend, Seed: opt.Seed,
+	})
+	if res == nil {
+		return false
+	}
+	p.Eta, p.L = res.Eta, res.L
+	return true
+}
+
+// part is the problem of some of the rows where cells are missing or weighted and there are many; nil elsewhere.
+func (s *samples) part(seed uint64) Space {
+	cells := s.observed()
+	if cells == nil || s.convex() || s.Y.Rows < startFrom {
+		return nil
+	}
+	K, ok := s.K.(*linop.GramSum)
+	if !ok {
+		return nil
+	}
+	l, n := s.Y.Rows/startPart, s.Y.Cols
+	rows := rand.New(rand.NewPCG(seed, 0)).Perm(s.Y.Rows)[:l]
+	slices.Sort(rows)
+	q := &samples{K: K.Part(rows), Y: blas.NewGeneral(l, n), unit: s.unit}
+	for i, r := range rows {
+		copy(blas.Row(q.Y, i), blas.Row(s.Y, r))
+		if slices.Max(cells.Row(r)) > 0 {
+			q.rows++
+		}
+	}
+	q.cells = linop.WeightedCells(l, n, func(i, j int) float64 { return square(cells.Row(rows[i])[j]) })
+	q.yy = square(blas.Frob(q.Y))
+	return q
 }

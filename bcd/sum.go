@@ -11,6 +11,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
@@ -156,7 +157,6 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		return rows.solve(ctx, p, opt)
 	}
 	start := opt.Start
-	var before effort
 	if start == nil {
 		product, how := *p, opt
 		product.Model, how.Solver, how.Trace = Product, "", nil
@@ -168,18 +168,16 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		if err != nil && !errors.Is(err, ErrNotConverged) && ctx.Err() == nil {
 			return nil, err
 		}
-		start = &State{Eta: res.Eta, L: res.L, X: res.C}
-		before = effort{solves: res.SylvesterSolves, columns: res.KernelMultiplies}
+		start = &State{
+			Eta: res.Eta, L: res.L, X: res.C, SylvesterSolves: res.SylvesterSolves,
+			KernelMultiplies: res.KernelMultiplies,
+		}
 	}
 	f, pt, err := newSum(ctx, p, opt, start)
 	if err != nil {
 		return nil, err
 	}
-	if start == opt.Start {
-		before = effort{solves: start.SylvesterSolves, columns: start.KernelMultiplies}
-		f.iter = start.Iter
-	}
-	f.cost = before
+	f.iter, f.cost = start.Iter, effort{solves: start.SylvesterSolves, columns: start.KernelMultiplies}
 	if opt.hold {
 		f.best = pt
 		return f.run(ctx, held{f.fit}, pt)
@@ -203,11 +201,9 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 	f.s = q.Space.inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
 	f.solver.Average(f.s.K, 1/f.s.unit)
-	for j := range f.t.m {
-		f.K = append(f.K, sampleTerm{f.s, j})
-	}
 	pt := &point{X: blas.NewGeneral(f.s.Y.Rows, f.t.n)}
 	for j := range f.t.m {
+		f.K = append(f.K, sampleTerm{f.s, j})
 		L, scale := s.L, 1/u.L
 		if s.Ls != nil {
 			L = s.Ls[j]
@@ -233,4 +229,106 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 	}
 	f.begin(pt, s.X)
 	return f, pt, nil
+}
+
+// coefficients performs the C step of a sum, P_Ω(Σ_j K_jCL_j) + μC = P_Ω·Y.
+func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) error {
+	terms := make([]linop.Term, len(pt.Ls))
+	for j, L := range pt.Ls {
+		terms[j] = linop.Term{K: f.K[j], L: L}
+	}
+	solve := func(ctx context.Context, X, Y blas.General, tol float64) error {
+		res, err := f.solver.Solve(ctx, X, terms, f.t.mu, Y, sylvester.Options{Tol: tol})
+		f.cost.count(res)
+		return err
+	}
+	var err error
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
+		if !f.s.convex() {
+			err = solve(ctx, pt.X, f.s.Y, tol)
+			return
+		}
+		all := &linop.KroneckerSum{Terms: terms, Backend: f.t.be}
+		err = f.newton.Minimize(ctx, pt.X, semismooth.Problem{
+			Cells: &f.s.loss, Mu: f.t.mu, Hold: f.s.held, Map: all,
+			Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+				f.solver.Reweigh(cells)
+				err := solve(ctx, B, Y, tol)
+				PB := blas.Like(B)
+				cells.Project(PB, B)
+				all.ApplyMatrix(F, PB)
+				return err
+			},
+		}, tol)
+	})
+	switch {
+	case errors.Is(err, sylvester.ErrNotConverged):
+		return nil
+	case errors.Is(err, sylvester.ErrNotSPD):
+		return fmt.Errorf("%w: %w", ErrNotPSD, err)
+	}
+	return err
+}
+
+// sampleTerm is K_j in the units of the space.
+type sampleTerm struct {
+	s *samples
+	j int
+}
+
+func (k sampleTerm) Dim() int { return k.s.K.Dim() }
+func (k sampleTerm) Apply(dst, x blas.General) {
+	k.s.K.(linop.Separate).ApplyTerm(dst, x, k.j)
+	if k.s.unit != 1 {
+		blas.Scal(1/k.s.unit, dst.Data)
+	}
+}
+
+func (k sampleTerm) Dense(dst blas.General) {
+	k.s.K.(linop.Separate).DenseTerm(dst, k.j)
+	if k.s.unit != 1 {
+		blas.Scal(1/k.s.unit, dst.Data)
+	}
+}
+
+// fill fills in what pt tells of the kernels of idx, among which are those of weight.
+func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
+	t := f.t
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	F, KC, one := blas.Like(pt.X), blas.Like(pt.X), blas.Like(pt.X)
+	C := f.s.coefficients(&t.work, pt.X)
+	pt.Gs, pt.Hs = make([]blas.General, t.m), make([]blas.General, t.m)
+	for _, j := range idx {
+		f.K[j].Apply(KC, C)
+		f.cost.columns += t.n
+		pt.Gs[j] = blas.NewGeneral(t.n, t.n)
+		blas.Mul(t.be, pt.Gs[j], true, false, C, KC)
+		blas.Symmetrize(pt.Gs[j])
+		pt.Hs[j] = blas.NewGeneral(t.n, t.n)
+		blas.GramOf(t.be, pt.Hs[j], KC)
+		if pt.Ls[j].Rank() > 0 {
+			t.work.mulRight(one, KC, pt.Ls[j])
+			blas.AddScaled(F, 1, one)
+		}
+	}
+	f.s.measureFit(&pt.measures, t.mu, pt.X, F)
+	pt.rounded = f.s.rounded()
+	if f.s.convex() {
+		pt.residual = f.s.openness(&pt.measures, t.mu)
+	} else {
+		blas.AddScaled(F, t.mu, pt.X)
+		pt.residual = math.Sqrt(distance2(F, f.s.Y)) / math.Max(blas.Frob(f.s.Y), math.SmallestNonzeroFloat64)
+	}
+	pt.cert.objective = pt.fit/float64(t.l) + t.lambda*pt.form
+	if math.IsNaN(pt.cert.objective) || math.IsInf(pt.cert.objective, 0) {
+		return fmt.Errorf("%w: the objective is not finite", ErrInput)
+	}
+	for _, j := range idx {
+		if v := blas.Trace(pt.Gs[j]); v < -psdSlack*f.s.trace(j)*pt.cc {
+			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jC) = %g", ErrNotPSD, j, v)
+		}
+	}
+	return nil
 }

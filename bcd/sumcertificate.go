@@ -3,6 +3,7 @@
 package bcd
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/iokl/iokl/blas"
@@ -32,10 +33,8 @@ func (f *sumModel) gaps(pt *point) error {
 		_, w, err := t.eigen(pt.Gs[idx[k]])
 		pt.top[idx[k]], fail[k] = math.Max(0, w[t.n-1]), err
 	})
-	for _, err := range fail {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(fail...); err != nil {
+		return err
 	}
 	low := t.bestMultiple(&pt.measures, t.tau*f.norm.Conjugate(pt.top))
 	if f.s.cells == nil && pt.dual == nil && low > 0 {
@@ -63,15 +62,18 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 	rest := f.s.dropped / t.mu
 	T, M, W := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
 	value := func(share float64) float64 {
+		levelOf := func(j int) float64 {
+			if f.norm.P > 1 {
+				return share * pt.top[j]
+			}
+			return share * top
+		}
 		blas.Zero(T)
 		for i := range t.n {
 			T.Data[i*t.n+i] = 1
 		}
 		for _, j := range idx {
-			level := share * top
-			if f.norm.P > 1 {
-				level = share * pt.top[j]
-			}
+			level := levelOf(j)
 			if !(pt.top[j] > level) {
 				continue
 			}
@@ -96,10 +98,7 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 		blas.Mul(t.be, W, false, false, CC, T)
 		cut := make([]float64, len(pt.top))
 		for j, g := range pt.top {
-			if cut[j] = math.Min(g, share*top); f.norm.P > 1 {
-				cut[j] = share * g
-			}
-			cut[j] *= 1 + clipSlack
+			cut[j] = math.Min(g, levelOf(j)) * (1 + clipSlack)
 		}
 		at := measures{yc: blas.Inner(YC, T) + rest, cc: blas.Inner(W, T) + rest/t.mu}
 		return t.bestMultiple(&at, t.tau*f.norm.Conjugate(cut))

@@ -107,13 +107,11 @@ func (s *samples) inward(C blas.General) {
 		if s.root != nil {
 			blas.Scal(1/s.root[i], row)
 		}
-		for j := range row {
-			if s.cells == nil {
-				break
-			}
-			if root := s.cells.Row(i)[j]; root > 0 {
-				row[j] /= root
-			} else {
+		if s.cells == nil {
+			continue
+		}
+		for j, root := range s.cells.Row(i) {
+			if row[j] /= root; root == 0 {
 				row[j] = 0
 			}
 		}

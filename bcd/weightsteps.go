@@ -1,14 +1,17 @@
-// This file moves the weights alone, with their exact second derivative, and single blocks where no joint step helps.
+// This file moves the weights alone, with their exact second derivative, and single blocks where no joint step helps,
+// and chooses the kernels that take part in steps.
 
 package bcd
 
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -89,10 +92,8 @@ func (d *blocks) oneBlock(ctx context.Context) (next *iterate, err error) {
 		}
 		next, err = d.outputStep(ctx)
 	case !t.fixEta:
-		eta := make([]float64, t.m)
-		t.reg.Update(eta, pt.alpha2())
 		var moved *point
-		if moved, err = d.try(ctx, t.next(pt, eta, pt.L), d.tol()); err == nil {
+		if moved, err = d.try(ctx, t.next(pt, t.closedEta(pt.alpha2()), pt.L), d.tol()); err == nil {
 			next = d.iterate(moved)
 		}
 	}
@@ -100,4 +101,71 @@ func (d *blocks) oneBlock(ctx context.Context) (next *iterate, err error) {
 		return nil, err
 	}
 	return next, nil
+}
+
+// activeSet is the kernels that take part in the current steps. A kernel leaves
+// when its weight has reached 0 and the gradient keeps it there; every checkEvery
+// iterations, and before convergence is claimed, all kernels are measured and
+// those that a projected gradient step would raise come back.
+type activeSet struct {
+	reg   regularizer.Regularizer
+	idx   []int
+	on    []bool
+	fixed bool // all kernels stay
+}
+
+func newActiveSet(t *task) activeSet {
+	a := activeSet{reg: t.reg, idx: t.all, on: make([]bool, t.m), fixed: t.fixEta || !regularizer.Restricts(t.reg)}
+	for j := range a.on {
+		a.on[j] = true
+	}
+	return a
+}
+
+// mask clears the entries of kernels that are not active.
+func (a *activeSet) mask(y []float64) {
+	for j := range y {
+		if !a.on[j] {
+			y[j] = 0
+		}
+	}
+}
+
+// choose sets the active kernels at it: those of positive weight, and, when all
+// were measured, those that a projected gradient step would raise. Without a
+// complete measurement nothing enters.
+func (a *activeSet) choose(it *iterate, q *quasinewton.Model) {
+	if a.fixed {
+		return
+	}
+	probe := slices.Clone(it.z[:q.Weights])
+	for j := range probe {
+		probe[j] -= it.g[j] / q.Sigma
+	}
+	a.reg.Project(probe)
+	var idx []int
+	for j, e := range it.pt.eta {
+		a.on[j] = e > 0 || probe[j] > 0 && (it.pt.complete || a.on[j])
+		if a.on[j] {
+			idx = append(idx, j)
+		}
+	}
+	a.idx = idx
+}
+
+// project applies the regularizer's projection to the active weights.
+func (a *activeSet) project(eta []float64) {
+	if len(a.idx) == len(eta) {
+		a.reg.Project(eta)
+		return
+	}
+	part := make([]float64, len(a.idx))
+	for k, j := range a.idx {
+		part[k] = eta[j]
+	}
+	a.reg.Project(part)
+	clear(eta)
+	for k, j := range a.idx {
+		eta[j] = part[k]
+	}
 }
