@@ -11,6 +11,7 @@
 package frankwolfe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,13 +67,7 @@ var (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Tol == 0 {
-		o.Tol = 1e-6
-	}
-	if o.MaxIter == 0 {
-		o.MaxIter = 10000
-	}
-	o.Backend = blas.Or(o.Backend)
+	o.Tol, o.MaxIter, o.Backend = cmp.Or(o.Tol, 1e-6), cmp.Or(o.MaxIter, 10000), blas.Or(o.Backend)
 	return o
 }
 
@@ -119,16 +114,13 @@ func (p *Problem) value(L, M blas.General) float64 {
 
 // gradient computes dst = sym( (2/l)·(AᵀA·L − AᵀY) + λB ), given M = AᵀA·L.
 func (p *Problem) gradient(dst, M blas.General) {
-	n := p.N()
-	at := func(i, j int) float64 {
-		return 2/p.Samples*(M.Data[i*M.Stride+j]-p.AtY.Data[i*p.AtY.Stride+j]) + p.Lambda*p.B.Data[i*p.B.Stride+j]
-	}
-	for i := range n {
-		for j := range i + 1 {
-			v := (at(i, j) + at(j, i)) / 2
-			dst.Data[i*dst.Stride+j], dst.Data[j*dst.Stride+i] = v, v
+	for i := range p.N() {
+		ay, b, out := blas.Row(p.AtY, i), blas.Row(p.B, i), blas.Row(dst, i)
+		for j, v := range blas.Row(M, i) {
+			out[j] = 2/p.Samples*(v-ay[j]) + p.Lambda*b[j]
 		}
 	}
+	blas.Symmetrize(dst)
 }
 
 // Value is g(L). It allocates an n×n matrix.

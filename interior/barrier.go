@@ -212,20 +212,9 @@ func (b *Barrier) merit(value float64, rho []float64) float64 {
 // step takes a Newton step, and reports false where none lowers the merit.
 func (b *Barrier) step() (bool, error) {
 	d := b.direction()
-	// L + a·d is positive definite as long as I + a·L^{-½}dL^{-½} is.
-	scaled, low := blas.Clone(d), make([]float64, b.n)
-	for i, r := range b.diag {
-		row := blas.Row(scaled, i)
-		for j, q := range b.diag {
-			row[j] /= math.Sqrt(r * q)
-		}
-	}
-	if err := b.be.Syevd(scaled, low); err != nil {
+	a, err := longest(b.be, b.diag, d)
+	if err != nil {
 		return false, err
-	}
-	a := 1.0
-	if low[0] < 0 {
-		a = math.Min(1, toBoundary/-low[0])
 	}
 	before := b.merit(b.current.value, b.diag)
 	for range backtracks {
@@ -241,6 +230,21 @@ func (b *Barrier) step() (bool, error) {
 		a /= 2
 	}
 	return false, nil
+}
+
+// longest is the step a ≤ 1 that goes a share of the way along x to where Λ + a·x, Λ = diag(diagonal), is singular: it
+// is positive definite as long as I + a·Λ^{-½}xΛ^{-½} is.
+func longest(be blas.Backend, diagonal []float64, x blas.General) (float64, error) {
+	scaled, w := blas.Clone(x), make([]float64, len(diagonal))
+	for i, u := range diagonal {
+		for j, v := range diagonal {
+			scaled.Data[i*scaled.Stride+j] /= math.Sqrt(u * v)
+		}
+	}
+	if err := be.Syevals(scaled, w); err != nil || w[0] >= 0 {
+		return 1, err
+	}
+	return math.Min(1, toBoundary/-w[0]), nil
 }
 
 // pointAlong is the outputPoint L + a·d, d in the eigenvectors of L.

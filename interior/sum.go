@@ -247,8 +247,8 @@ func (d *Sum) Step(ctx context.Context) (bool, error) {
 		for i, v := range k.Lambda {
 			Z[j].Data[i*d.n+i] += d.nu/v - v
 		}
-		a, err := k.longest(d.Backend, X[j])
-		b, failed := k.longest(d.Backend, Z[j])
+		a, err := longest(d.Backend, k.Lambda, X[j])
+		b, failed := longest(d.Backend, k.Lambda, Z[j])
 		if err != nil || failed != nil {
 			return false, err
 		}

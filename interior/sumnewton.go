@@ -37,20 +37,6 @@ func (k *innerKernel) balance(be blas.Backend) error {
 	return nil
 }
 
-// longest is the step a ≤ 1 that goes a share of the way along x from Λ to where Λ + a·x is singular.
-func (k *innerKernel) longest(be blas.Backend, x blas.General) (float64, error) {
-	scaled, w := blas.Clone(x), make([]float64, len(k.S))
-	for i, u := range k.Lambda {
-		for j, v := range k.Lambda {
-			scaled.Data[i*scaled.Stride+j] /= math.Sqrt(u * v)
-		}
-	}
-	if err := be.Syevals(scaled, w); err != nil || w[0] >= 0 {
-		return 1, err
-	}
-	return math.Min(1, toBoundary/-w[0]), nil
-}
-
 // along is the output kernel R(Λ + a·x)Rᵀ, not yet balanced, with R⁻ᵀ(Λ + b·z)R⁻¹ for S, by way of R⁻ᵀ = S·R·Λ⁻¹.
 func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (innerKernel, error) {
 	n := len(k.S)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -63,10 +65,7 @@ func newMixed(K linop.Separate, Y blas.General, opt Options) (*mixed, error) {
 	for j := range K.Len() {
 		one := blas.NewGeneral(f.l, f.l)
 		K.DenseTerm(one, j)
-		size := 0.0
-		for i := range f.l {
-			size += one.Data[i*f.l+i] / float64(f.l)
-		}
+		size := blas.Trace(one) / float64(f.l)
 		if !(size > 0) || math.IsInf(size, 0) {
 			return nil, fmt.Errorf("%w: kernel %d has a mean diagonal of %g", bcd.ErrInput, j, size)
 		}
@@ -84,18 +83,12 @@ func (f *mixed) gather(Y blas.General, k int) error {
 			f.row, v = append(f.row, i), append(v, y)
 		}
 	}
-	mean, square := 0.0, 0.0
-	for _, y := range v {
-		mean += y / float64(len(v))
-	}
-	for _, y := range v {
-		square += (y - mean) * (y - mean) / float64(len(v))
-	}
-	if len(v) < 2 || !(square > 0) || math.IsInf(square, 0) {
+	variance := stat.PopVariance(v, nil)
+	if len(v) < 2 || !(variance > 0) || math.IsInf(variance, 0) {
 		return fmt.Errorf("%w: output %d has no variance in its %d observed cells, from which a likelihood could "+
 			"tell anything", bcd.ErrInput, k, len(v))
 	}
-	f.dev = append(f.dev, math.Sqrt(square))
+	f.dev = append(f.dev, math.Sqrt(variance))
 	for _, y := range v {
 		f.y = append(f.y, y/f.dev[k])
 	}

@@ -161,9 +161,7 @@ type newton struct {
 // curvature, which it overwrites.
 func newNewton(be blas.Backend, g []float64, information, curvature blas.General) (*newton, error) {
 	n := &newton{be: be, g: g, U: curvature, along: blas.NewGeneral(len(g), 1), w: make([]float64, len(g))}
-	for i := range g {
-		n.unit += information.Data[i*information.Stride+i] / float64(len(g))
-	}
+	n.unit = blas.Trace(information) / float64(len(g))
 	blas.AddScaled(n.U, 1, information)
 	if err := be.Syevd(n.U, n.w); err != nil {
 		return nil, err
