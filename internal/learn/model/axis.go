@@ -4,6 +4,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -18,7 +19,7 @@ func (m *Model) At(points blas.General, silent []int) (*Model, error) {
 		return nil, fault.From(err)
 	}
 	at := &Model{In: m.In, Out: out, Names: m.Names, Eta: m.Eta, Warnings: m.Warnings}
-	L, err := congruent(A, m.L)
+	L, err := congruent(A, []*linop.Spectral{m.L})
 	if err != nil {
 		return nil, err
 	}
@@ -27,41 +28,28 @@ func (m *Model) At(points blas.General, silent []int) (*Model, error) {
 	return at, err
 }
 
-// congruent are the AᵀLA.
-func congruent(A blas.General, list ...*linop.Spectral) (of []*linop.Spectral, err error) {
-	for _, L := range list {
+// congruent are the AᵀLA of a list; nil for nil.
+func congruent(A blas.General, list []*linop.Spectral) (_ []*linop.Spectral, err error) {
+	of := slices.Clone(list)
+	for k, L := range list {
 		R, B := blas.NewGeneral(L.Rank(), A.Cols), blas.NewGeneral(A.Cols, A.Cols)
 		blas.Mul(blas.Active(), R, true, false, L.V, A)
 		for b, s := range L.S {
 			blas.Scal(math.Sqrt(s), blas.Row(R, b))
 		}
 		blas.Mul(blas.Active(), B, true, false, R, R)
-		s, err := linop.NewSpectral(blas.Active(), B, 0)
-		if err != nil {
+		if of[k], err = linop.NewSpectral(blas.Active(), B, 0); err != nil {
 			return nil, err
 		}
-		of = append(of, s)
 	}
 	return of, nil
 }
 
-// product is a·A.
-func product(be blas.Backend, a, A blas.General) blas.General {
-	P := blas.NewGeneral(a.Rows, A.Cols)
-	blas.Mul(blas.Or(be), P, false, false, a, A)
-	return P
-}
-
-func (b *Samples) times(A blas.General) (Basis, error) { return b.combined(A), nil }
-
-// combined is times.
-func (b *Samples) combined(A blas.General) *Samples {
-	at := *b
-	at.CL = product(b.be, b.CL, A)
-	return &at
-}
-
 func (b *Features) times(A blas.General) (Basis, error) {
-	L, err := congruent(A, b.L...)
-	return &Features{maps: b.maps, WL: product(b.be, b.WL, A), L: L, be: b.be}, err
+	at := *b
+	at.WL = blas.NewGeneral(b.WL.Rows, A.Cols)
+	blas.Mul(blas.Or(b.be), at.WL, false, false, b.WL, A)
+	var err error
+	at.L, err = congruent(A, b.L)
+	return &at, err
 }

@@ -31,7 +31,8 @@ func (m *Model) Probabilities(F blas.General) error {
 		return fault.Input("the model has no probabilities: it keeps no folds to calibrate them by; fit it with " +
 			"interval folds, or by the loss logistic")
 	default:
-		softmaxes(F, F, m.slope())
+		Y, held := m.heldOutOfFolds()
+		softmaxes(F, F, slope(held, Y))
 	}
 	return nil
 }
@@ -125,15 +126,6 @@ func softmaxes(P, F blas.General, slope float64) {
 	for i := range F.Rows {
 		softmax(blas.Row(P, i), blas.Row(F, i), slope)
 	}
-}
-
-// slope is that of the predictions of the samples left out of the folds.
-func (m *Model) slope() float64 {
-	var F, Y blas.General
-	for _, f := range m.Folds {
-		F, Y = under(F, f.F), under(Y, f.Y)
-	}
-	return slope(F, Y)
 }
 
 // slope is the one number of the calibrated probabilities, softmax of slope·f: the most likely for held-out

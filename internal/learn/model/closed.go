@@ -38,9 +38,8 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 		return m.ends.closed, nil
 	}
 	b, ok := m.Basis.(*Samples)
-	_, sum := m.Basis.(*Sum)
 	switch {
-	case sum:
+	case ok && b.L != nil:
 		return nil, fault.Input("closed forms for single rows are for one output kernel, and this model has one for " +
 			"each kernel: use cv+")
 	case !ok || b.Z.Data == nil:
@@ -228,7 +227,7 @@ func (m *Model) Noise(ctx context.Context) ([]float64, error) {
 
 // Distances writes to dst the distance of each row of x from the nearest training row, both as kernels see them.
 func (m *Model) Distances(ctx context.Context, dst []float64, x blas.General) error {
-	X := trainingInputs(m.Basis)
+	X := m.Inputs()
 	if X.Rows == 0 {
 		return fault.Input("the model does not keep its training inputs")
 	}

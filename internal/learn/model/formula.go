@@ -59,10 +59,8 @@ type expansion struct {
 func (e *expansion) basis(b Basis) error {
 	switch b := b.(type) {
 	case *Samples:
-		return e.kernels(b.dict, b.eta, b.Z, b.CL)
-	case *Sum:
-		for _, p := range b.parts {
-			if err := e.basis(p); err != nil {
+		for _, p := range b.parts() {
+			if err := e.kernels(p.dict, p.eta, p.Z, p.CL); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/order"
 	"github.com/iokl/iokl/internal/par"
@@ -75,8 +76,8 @@ func (m *Model) method(q *Interval) error {
 	if m.Out.Quantiles != nil {
 		return m.conformal(q)
 	}
-	_, closed := m.Basis.(*Samples)
-	if closed = closed && m.AllTargets(); q.Method == "" && !m.HasFolds() && closed {
+	closed := m.oneL() != nil && m.AllTargets()
+	if q.Method == "" && !m.HasFolds() && closed {
 		q.Method = JackknifePlus
 	}
 	if err := fault.Choice("kind of interval", &q.Method, []string{CVPlus, JackknifePlus}); err != nil {
@@ -327,24 +328,13 @@ func join(sizes []blas.General) {
 // inputs are training inputs as they were before they were scaled, to rounding.
 func (m *Model) inputs(rows []int) blas.General {
 	X := blas.NewGeneral(0, len(m.In.Names))
-	if Z := trainingInputs(m.Basis); Z.Rows > 0 {
+	if Z := m.Inputs(); Z.Rows > 0 {
 		X = blas.TakeRows(Z, rows)
 		if m.In.Scaler != nil {
 			m.In.Scaler.Invert(X)
 		}
 	}
 	return X
-}
-
-// trainingInputs are those that a basis keeps, no rows for others.
-func trainingInputs(b Basis) blas.General {
-	switch b := b.(type) {
-	case *Samples:
-		return b.Z
-	case *Sum:
-		return b.Z
-	}
-	return blas.General{}
 }
 
 // PredictGramIntervals are Intervals from cross-Gram matrices, as for PredictGram.
@@ -383,21 +373,15 @@ func (m *Model) PredictGramIntervals(
 
 // kept are the columns of cross-Gram matrices that belong to the samples of the fold's model.
 func (f *Fold) kept(m *Model, cross []blas.General) []blas.General {
-	out := make([]bool, coefficients(m.Basis))
-	for _, i := range f.Rows {
-		out[i] = true
+	var own []int
+	for i := range coefficients(m.Basis) {
+		if _, out := slices.BinarySearch(f.Rows, i); !out {
+			own = append(own, i)
+		}
 	}
 	part := make([]blas.General, len(cross))
 	for j, K := range cross {
-		part[j] = blas.NewGeneral(K.Rows, K.Cols-len(f.Rows))
-		for i := range K.Rows {
-			to := blas.Row(part[j], i)[:0]
-			for c, v := range blas.Row(K, i) {
-				if !out[c] {
-					to = append(to, v)
-				}
-			}
-		}
+		part[j] = columns.Take(K, own)
 	}
 	return part
 }
@@ -406,13 +390,11 @@ func (f *Fold) kept(m *Model, cross []blas.General) []blas.General {
 // fold, or refits without each row, at the kernels, weights and L that all rows chose, where no folds are kept. A
 // missing target is NaN. folds is 0 for refits.
 func (m *Model) HeldOut(ctx context.Context) (Y, F blas.General, folds int, err error) {
-	n := len(m.Out.Names)
-	for _, f := range m.Folds {
-		Y, F = under(Y, f.Y), under(F, f.F)
-	}
 	if m.HasFolds() {
+		Y, F = m.heldOutOfFolds()
 		return Y, F, len(m.Folds), nil
 	}
+	n := len(m.Out.Names)
 	r, err := m.LeaveOut(ctx)
 	if err != nil {
 		return Y, F, 0, err
@@ -423,6 +405,14 @@ func (m *Model) HeldOut(ctx context.Context) (Y, F blas.General, folds int, err 
 		F.Data[i] = v - r.Residuals.Data[i]
 	}
 	return Y, F, 0, nil
+}
+
+// heldOutOfFolds are HeldOut of the folds.
+func (m *Model) heldOutOfFolds() (Y, F blas.General) {
+	for _, f := range m.Folds {
+		Y, F = under(Y, f.Y), under(F, f.F)
+	}
+	return Y, F
 }
 
 // under is a with the rows of b below its own.

@@ -205,16 +205,10 @@ func (l *loader) model() *Model {
 		l.expect(e >= 0, "a kernel weight is %g", e)
 	}
 	switch h.Kind {
-	case "samples":
+	case "samples", "sum", "gram", "gram-sum":
 		m.Basis = l.samples(m)
 	case "features":
 		m.Basis = l.features(m)
-	case "gram":
-		b := &Samples{CL: l.coefficients("CL", m)}
-		l.expect(b.CL.Rows > 0, "no coefficients")
-		m.Basis = b
-	case "sum", "gram-sum":
-		m.Basis = l.sum(m, h.Kind == "sum")
 	default:
 		l.fail("unknown kind %q", h.Kind)
 	}
@@ -283,11 +277,8 @@ func (l *loader) rows(f *Fold, count int) {
 
 // coefficients is the number of samples that the basis holds coefficients of.
 func coefficients(b Basis) int {
-	switch b := b.(type) {
-	case *Samples:
+	if b, ok := b.(*Samples); ok {
 		return b.CL.Rows
-	case *Sum:
-		return b.l
 	}
 	return 0
 }
@@ -328,12 +319,6 @@ func (l *loader) spectrum(L *linop.Spectral, n int) {
 	}
 }
 
-func (l *loader) coefficients(name string, m *Model) blas.General {
-	a := l.matrix(name)
-	l.expect(a.Cols == len(m.Out.Live), "array %s is %d×%d, for %d outputs", name, a.Rows, a.Cols, len(m.Out.Live))
-	return a
-}
-
 func (l *loader) inputs(in *columns.Inputs, cols int) {
 	if in == nil {
 		l.fail("its %s lacks the inputs", metaName)
@@ -349,22 +334,6 @@ func (l *loader) inputs(in *columns.Inputs, cols int) {
 	}
 }
 
-func (l *loader) samples(m *Model) Basis {
-	b := &Samples{dict: l.part.Dictionary, Z: l.matrix("X"), CL: l.coefficients("CL", m)}
-	l.inputs(m.In, b.Z.Cols)
-	l.expect(b.Z.Rows == b.CL.Rows && b.Z.Rows > 0, "%d samples with %d coefficients", b.Z.Rows, b.CL.Rows)
-	idx := Kept(m.Eta)
-	l.expect(len(b.dict) == len(idx), "%d kernels stored for %d weights", len(b.dict), len(idx))
-	if l.err != nil {
-		return b
-	}
-	for k, j := range idx {
-		b.eta = append(b.eta, m.Eta[j])
-		l.kernel(&b.dict[k], m.Names[j], b.Z)
-	}
-	return b
-}
-
 func (l *loader) kernel(k *kernel.Kernel, name string, Z blas.General) {
 	if err := k.Validate(); err != nil {
 		l.fail("%v", err)
@@ -376,7 +345,8 @@ func (l *loader) kernel(k *kernel.Kernel, name string, Z blas.General) {
 }
 
 func (l *loader) features(m *Model) Basis {
-	b := &Features{maps: l.part.Maps, WL: l.coefficients("WL", m)}
+	b := &Features{maps: l.part.Maps, WL: l.matrix("WL")}
+	l.expect(b.WL.Cols == len(m.Out.Live), "array WL is %d×%d, for %d outputs", b.WL.Rows, b.WL.Cols, len(m.Out.Live))
 	if m.In == nil {
 		l.inputs(nil, 0)
 		return b
@@ -403,18 +373,11 @@ func (l *loader) features(m *Model) Basis {
 	}
 	if l.err == nil {
 		l.expect(b.maps.Dim() == b.WL.Rows, "%d features with %d weights", b.maps.Dim(), b.WL.Rows)
-		l.probe(b, len(m.In.Names))
+	}
+	if l.err == nil { // one row shows whether the maps are whole
+		if err := b.maps.Transform(blas.NewGeneral(1, b.WL.Rows), blas.NewGeneral(1, len(m.In.Names))); err != nil {
+			l.fail("%v", err)
+		}
 	}
 	return b
-}
-
-// probe transforms one row, which shows whether the maps are whole.
-func (l *loader) probe(b *Features, cols int) {
-	if l.err != nil {
-		return
-	}
-	dst := blas.NewGeneral(1, b.maps.Dim())
-	if err := b.maps.Transform(dst, blas.NewGeneral(1, cols)); err != nil {
-		l.fail("%v", err)
-	}
 }

@@ -43,8 +43,7 @@ type Model struct {
 	ready   atomic.Pointer[predictor]
 }
 
-// Basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L: a [Samples], a
-// [Features] or, with an L of each kernel's own, a [Sum].
+// Basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L: a [Samples] or a [Features].
 type Basis interface {
 	// evaluator prepares for predictions.
 	evaluator() (evaluator, error)
@@ -73,13 +72,6 @@ func (m *Model) UseMeans(targets []int) (names []string) {
 	return names
 }
 
-// zeroColumn zeroes column k.
-func zeroColumn(a blas.General, k int) {
-	for i := range a.Rows {
-		a.Data[i*a.Stride+k] = 0
-	}
-}
-
 // evaluator computes the learned outputs for the rows of Z, t×live. It may run in
 // several goroutines at once.
 type evaluator func(dst, Z blas.General) error
@@ -94,49 +86,6 @@ func Kept(eta []float64) []int {
 	}
 	return idx
 }
-
-// Samples predicts K_η(Z*, Z)·(C L) from the training inputs Z, or from cross-Gram matrices of the caller's.
-type Samples struct {
-	dict kernel.Dictionary // kernels of positive weight; nil for a model of Gram matrices
-	eta  []float64         // their weights
-	Z    blas.General      // training inputs, scaled; without Data for a model of Gram matrices
-	CL   blas.General      // l×live
-	be   blas.Backend
-}
-
-// NewSamples predicts from the kernels of positive weight. d and Z are empty for a model of Gram matrices.
-func NewSamples(d kernel.Dictionary, eta []float64, Z, CL blas.General, be blas.Backend) *Samples {
-	b := &Samples{Z: Z, CL: CL, be: be}
-	if d == nil {
-		return b
-	}
-	for _, j := range Kept(eta) {
-		b.dict = append(b.dict, d[j])
-		b.eta = append(b.eta, eta[j])
-	}
-	return b
-}
-
-func (b *Samples) evaluator() (evaluator, error) {
-	if b.Z.Data == nil {
-		return nil, fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
-	}
-	c, err := b.dict.Crossing(b.eta, b.Z, b.be)
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	return func(dst, Z blas.General) error { return fault.From(c.Mul(dst, Z, b.CL)) }, nil
-}
-
-func (b *Samples) kind() string {
-	if b.Z.Data == nil {
-		return "gram"
-	}
-	return "samples"
-}
-
-func (b *Samples) silence(k int)            { zeroColumn(b.CL, k) }
-func (b *Samples) kernels() []kernel.Kernel { return b.dict }
 
 // Features predicts Z(x)·B from features Z of the kernels.
 type Features struct {
@@ -204,10 +153,7 @@ func (b *Features) evaluator() (evaluator, error) {
 			blas.Zero(dst)
 			return nil
 		}
-		s := scratch.Get()
-		if s == nil {
-			s = new([]float64)
-		}
+		s := scratch.Take()
 		defer scratch.Put(s)
 		D := b.WL.Rows
 		*s = slices.Grow((*s)[:0], Z.Rows*D)[:Z.Rows*D]
@@ -221,7 +167,7 @@ func (b *Features) evaluator() (evaluator, error) {
 }
 
 func (b *Features) kind() string  { return "features" }
-func (b *Features) silence(k int) { zeroColumn(b.WL, k) }
+func (b *Features) silence(k int) { blas.Zero(blas.View(b.WL, 0, k, b.WL.Rows, 1)) }
 
 func (b *Features) kernels() []kernel.Kernel {
 	var list []kernel.Kernel
@@ -283,10 +229,7 @@ func (m *Model) predictor(x blas.General) (*predictor, error) {
 // predict writes the targets for the rows of x, SlabRows at most, to those of dst. at is the number of the first, for
 // messages.
 func (p *predictor) predict(dst, x blas.General, at int) error {
-	s := p.slabs.Get()
-	if s == nil {
-		s = new(slab)
-	}
+	s := p.slabs.Take()
 	defer p.slabs.Put(s)
 	s.Z, s.F = blas.Reshape(s.Z, x.Rows, x.Cols), blas.Reshape(s.F, x.Rows, len(p.m.Out.Live))
 	blas.Copy(s.Z, x)
@@ -307,15 +250,14 @@ func (m *Model) PredictGram(cross []blas.General) (dst blas.General, err error) 
 	if m.In != nil {
 		return dst, fault.Input("the model was fitted on inputs, not on Gram matrices")
 	}
-	at := make([]int, len(m.Eta)) // where the matrix of each kernel stands
-	for j := range at {
-		at[j] = j
-	}
-	if idx := Kept(m.Eta); len(cross) == len(idx) {
+	idx, all := Kept(m.Eta), slices.Clone(cross) // all is of all kernels
+	if len(cross) == len(idx) {
+		all = make([]blas.General, len(m.Eta))
 		for k, j := range idx {
-			at[j] = k
+			all[j] = cross[k]
 		}
-	} else if len(cross) != len(m.Eta) {
+	}
+	if len(all) != len(m.Eta) {
 		return dst, fault.Input("%d cross-Gram matrices for %d kernels (%d of positive weight)", len(cross), len(m.Eta),
 			len(idx))
 	}
@@ -339,7 +281,7 @@ func (m *Model) PredictGram(cross []blas.General) (dst blas.General, err error) 
 		K := blas.NewGeneral(t, l)
 		for j, e := range eta {
 			if e > 0 {
-				blas.AddScaled(K, e, cross[at[j]])
+				blas.AddScaled(K, e, all[j])
 			}
 		}
 		return K, nil

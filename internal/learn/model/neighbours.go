@@ -78,9 +78,8 @@ func (b *Samples) many() bool {
 // uncertain is derive, but for models of many rows, whose residuals are those of some rows, and for those of targets
 // with missing or weighted cells, which have no residuals.
 func (m *Model) uncertain(ctx context.Context) (*closed, error) {
-	b, ok := m.Basis.(*Samples)
-	cells := m.Y.Rows > 0 && !m.AllTargets()
-	if !ok || !(m.Mu > 0) || !cells && !b.many() {
+	b, cells := m.oneL(), m.Y.Rows > 0 && !m.AllTargets()
+	if b == nil || !(m.Mu > 0) || !cells && !b.many() {
 		return m.derive(ctx)
 	}
 	m.ends.mutex.Lock()
@@ -101,8 +100,8 @@ func (m *Model) uncertain(ctx context.Context) (*closed, error) {
 
 // Prepare makes a model of many rows keep its [Estimate]. freedom is, for each eigenvalue ρ of L, tr ρK_η(ρK_η + μI)⁻¹.
 func (m *Model) Prepare(ctx context.Context, freedom []float64) error {
-	b, ok := m.Basis.(*Samples)
-	if !ok || !m.AllTargets() || !(m.Mu > 0) || !b.many() {
+	b := m.oneL()
+	if b == nil || !m.AllTargets() || !(m.Mu > 0) || !b.many() {
 		return nil
 	}
 	m.freedom = freedom
@@ -150,16 +149,6 @@ func (s *neighbours) invert() error {
 		}
 	}
 	return nil
-}
-
-// silent are the live outputs that are predicted without kernels.
-func (b *Samples) silent() (list []int) {
-	for k := range b.CL.Cols {
-		if !slices.ContainsFunc(columns.Take(b.CL, []int{k}).Data, func(v float64) bool { return v != 0 }) {
-			list = append(list, k)
-		}
-	}
-	return list
 }
 
 // residuals sets R and D of random rows, the noise, and the share of the variances that enters deviations.

@@ -213,26 +213,9 @@ func (m *Model) describe(prefix string) (part, []member) {
 	return p, members
 }
 
-func (b *Samples) members(head *part) []member {
-	head.Dictionary = b.dict
-	return append(inputMembers(b.Z), matrixMember("CL", b.CL))
-}
-
-// inputMembers are the training inputs, where the model keeps them.
-func inputMembers(Z blas.General) []member {
-	if Z.Data == nil {
-		return nil
-	}
-	return []member{matrixMember("X", Z)}
-}
-
 func (b *Features) members(head *part) []member {
 	head.Maps = b.maps
-	list := []member{matrixMember("WL", b.WL)}
-	if b.L != nil {
-		list = append(list, spectra(b.L)...)
-	}
-	return list
+	return append([]member{matrixMember("WL", b.WL)}, spectra(b.L)...)
 }
 
 // checksum is the SHA-256 of the shape and the elements, little-endian.

@@ -76,7 +76,12 @@ func (m *Model) Remember(dict kernel.Dictionary, maps rff.Maps) {
 }
 
 // Inputs are the training inputs as kernels see them, no rows where the model keeps none.
-func (m *Model) Inputs() blas.General { return trainingInputs(m.Basis) }
+func (m *Model) Inputs() blas.General {
+	if b, ok := m.Basis.(*Samples); ok {
+		return b.Z
+	}
+	return blas.General{}
+}
 
 // Compact is the model without its Source, and shares the rest. Without weights of targets it does not say μ, of which
 // closed forms would make those of weights 1.
