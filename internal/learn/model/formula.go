@@ -8,7 +8,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/formula"
-	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
@@ -37,7 +36,7 @@ func (m *Model) Formula() (*formula.Formula, error) {
 			}
 		}
 	}
-	e := expansion{Formula: f, out: m.Out}
+	e := expansion{f, m}
 	e.Offset = make([]float64, len(m.Out.Names))
 	if s := m.Out.Scaler; s != nil {
 		copy(e.Offset, s.Mean)
@@ -53,7 +52,7 @@ func (m *Model) Formula() (*formula.Formula, error) {
 // expansion is a formula to which the kernels of a model are added.
 type expansion struct {
 	*formula.Formula
-	out *columns.Outputs
+	m *Model
 }
 
 func (e *expansion) basis(b Basis) error {
@@ -162,22 +161,10 @@ func (e *expansion) features(b *Features) error {
 	return nil
 }
 
-// scale is the factor from learned output k to its target j.
-func (e *expansion) scale(j int) float64 {
-	switch s := e.out.Scaler; {
-	case s == nil:
-		return 1
-	case s.Constant[j]:
-		return 0
-	default:
-		return s.Scale[j]
-	}
-}
-
 // shift adds weight times learned outputs to the offset.
 func (e *expansion) shift(weight float64, learned []float64) {
-	for k, j := range e.out.Live {
-		e.Offset[j] += weight * e.scale(j) * learned[k]
+	for k, j := range e.m.Out.Live {
+		e.Offset[j] += weight * e.m.unit(j) * learned[k]
 	}
 }
 
@@ -185,10 +172,10 @@ func (e *expansion) shift(weight float64, learned []float64) {
 func (e *expansion) sum(W blas.General, terms ...formula.Term) {
 	n := len(e.Outputs)
 	s := formula.Sum{Terms: terms, Weights: make([]float64, W.Rows*n)}
-	for k, j := range e.out.Live {
-		scale := e.scale(j)
+	for k, j := range e.m.Out.Live {
+		unit := e.m.unit(j)
 		for i := range W.Rows {
-			s.Weights[i*n+j] = scale * W.Data[i*W.Stride+k]
+			s.Weights[i*n+j] = unit * W.Data[i*W.Stride+k]
 		}
 	}
 	e.Sums = append(e.Sums, s)

@@ -292,19 +292,16 @@ func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
 func join(sizes []blas.General) {
 	n := sizes[0].Cols
 	unit, count := make([]float64, n), make([]float64, n)
-	each := func(f func(i, j int, v *float64)) {
-		for _, s := range sizes {
-			for i := range s.Rows {
-				row := blas.Row(s, i)
-				for j := range row {
-					if !math.IsNaN(row[j]) {
-						f(i, j, &row[j])
-					}
+	for _, s := range sizes {
+		for i := range s.Rows {
+			for j, v := range blas.Row(s, i) {
+				if !math.IsNaN(v) {
+					unit[j] = math.Hypot(unit[j], v)
+					count[j]++
 				}
 			}
 		}
 	}
-	each(func(_, j int, v *float64) { unit[j] = math.Hypot(unit[j], *v); count[j]++ })
 	for j := range unit {
 		unit[j] /= math.Sqrt(max(count[j], 1))
 	}

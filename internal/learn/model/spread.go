@@ -13,13 +13,18 @@ import (
 // logarithm of the variance.
 func (m *Model) Deviations(ctx context.Context, dst, x blas.General) error {
 	err := m.Predict(ctx, dst, x)
-	for i := range dst.Rows {
-		row := blas.Row(dst, i)
+	deviations(dst)
+	return err
+}
+
+// deviations turns logarithms of variances into standard deviations, in place.
+func deviations(a blas.General) {
+	for i := range a.Rows {
+		row := blas.Row(a, i)
 		for j, v := range row {
 			row[j] = math.Exp(v / 2)
 		}
 	}
-	return err
 }
 
 // scaled reports whether intervals of CV+ are of several widths.
@@ -37,9 +42,7 @@ func (m *Model) foldWidths(ctx context.Context, k int, dst, x blas.General) erro
 func (m *Model) heldOutWidths(ctx context.Context, k int) (blas.General, error) {
 	if m.Spread != nil {
 		w := blas.Clone(m.Spread.Folds[k].F)
-		for i, v := range w.Data {
-			w.Data[i] = math.Exp(v / 2)
-		}
+		deviations(w)
 		return w, nil
 	}
 	f := m.Folds[k]

@@ -88,7 +88,7 @@ func (s *complete) Next() (stream.Block, error) {
 			blas.Row(s.x, k)[j] = v
 		}
 	}
-	b := stream.Block{X: s.x, Y: s.y, Row: s.row, Source: "the data", Weights: weightsOf(s.W, s.rest[:rows]).Data}
+	b := stream.Block{X: s.x, Y: s.y, Row: s.row, Source: "the data", Weights: rowsOf(s.W, s.rest[:rows]).Data}
 	s.rest, s.row = s.rest[rows:], s.row+int64(rows)
 	return b, nil
 }

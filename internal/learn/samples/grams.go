@@ -59,7 +59,7 @@ func (g *Grams) Offers() learn.Offers { return learn.Offers{InMemory: g} }
 
 // Sample is the data of these samples alone.
 func (g *Grams) Sample(idx []int) (learn.Data, error) {
-	o, err := observe(len(idx), blas.TakeRows(g.y, idx), weightsOf(g.w, idx), g.opt.quiet())
+	o, err := observe(len(idx), blas.TakeRows(g.y, idx), rowsOf(g.w, idx), g.opt.quiet())
 	some := &Grams{observed: o, names: g.names}
 	for _, K := range g.grams {
 		some.grams = append(some.grams, part(K, idx, g.opt.Precision))
@@ -104,7 +104,7 @@ func (g *Grams) Train(
 			return nil, err
 		}
 		Y, t.test = g.targets(split)
-		W, t.testW = weightsOf(g.w, split.Train), weightsOf(g.w, split.Test)
+		W, t.testW = rowsOf(g.w, split.Train), rowsOf(g.w, split.Test)
 		t.grams = nil
 		for _, K := range g.grams {
 			if err := ctx.Err(); err != nil {

@@ -64,16 +64,12 @@ func (s *leaveOut) At(ctx context.Context, eta []float64, L *linop.Spectral, mu 
 	return r, nil
 }
 
-// refits are those of residuals R (l×live), which it overwrites by the predictions.
+// refits are those of residuals R (l×live).
 func (s *leaveOut) refits(R blas.General) *learn.Refits {
-	for i := range R.Rows {
-		y := blas.Row(s.Y, i)
-		for k, v := range blas.Row(R, i) {
-			R.Data[i*R.Stride+k] = y[k] - v
-		}
-	}
-	r := &learn.Refits{F: blas.NewGeneral(s.raw.Rows, s.raw.Cols), Y: s.raw}
-	s.out.Restore(r.F, R)
+	F := blas.Clone(s.Y)
+	blas.AddScaled(F, -1, R)
+	r := &learn.Refits{F: blas.Like(s.raw), Y: s.raw}
+	s.out.Restore(r.F, F)
 	r.Errors = learn.Judge(r.F, r.Y, blas.General{}, s.out)
 	return r
 }

@@ -77,11 +77,11 @@ func patterns(Y blas.General) (list []pattern) {
 // weights that fixed weights have.
 func (r *ridge) cross(ctx context.Context, specs []string) (blas.General, error) {
 	if len(specs) == 1 {
-		return r.sum(ctx, specs)
+		return r.one(ctx, specs[0])
 	}
 	K := blas.NewGeneral(r.inputs.Rows, r.Y.Rows)
 	for _, spec := range specs {
-		k, err := r.sum(ctx, []string{spec})
+		k, err := r.one(ctx, spec)
 		if err != nil {
 			return K, err
 		}
@@ -93,14 +93,12 @@ func (r *ridge) cross(ctx context.Context, specs []string) (blas.General, error)
 // crossRows is how many rows of K are computed between two looks at the context.
 const crossRows = 1024
 
-// sum is cross without keeping the parts.
-func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
-	if len(specs) == 1 {
-		if K, ok := r.sums[specs[0]]; ok {
-			return K, nil
-		}
+// one is cross of one SPEC, which it keeps.
+func (r *ridge) one(ctx context.Context, spec string) (blas.General, error) {
+	if K, ok := r.sums[spec]; ok {
+		return K, nil
 	}
-	d, weights, err := r.Resolve(ctx, specs)
+	d, weights, err := r.Resolve(ctx, []string{spec})
 	if err != nil {
 		return blas.General{}, err
 	}
@@ -119,9 +117,7 @@ func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 			return K, fault.From(err)
 		}
 	}
-	if len(specs) == 1 {
-		r.sums[specs[0]] = K
-	}
+	r.sums[spec] = K
 	return K, nil
 }
 

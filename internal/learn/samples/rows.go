@@ -32,11 +32,16 @@ type Rows struct {
 
 // NewRows are the samples with inputs X (l×d) and targets Y (l×n) with the weights W, l×n or l×1, without Data 1.
 func NewRows(X, Y, W blas.General, opt Options) (*Rows, error) {
+	return newRows(X, Y, W, blas.General{}, opt)
+}
+
+// newRows is NewRows with pseudo-observations.
+func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
 	o, err := observe(X.Rows, Y, W, opt)
 	if err == nil && X.Cols == 0 {
 		err = fault.Input("X has no columns")
 	}
-	return &Rows{observed: o, x: X}, err
+	return &Rows{observed: o, x: X, pseudo: pseudo}, err
 }
 
 // Offers is what else these data can do.
@@ -47,10 +52,8 @@ func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
 
 // Part is the data of these samples and targets alone; nil stands for all.
 func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
-	x, y, w, z, opt := r.x, r.y, weightsOf(r.w, idx), weightsOf(r.pseudo, idx), r.opt.quiet()
-	if idx != nil {
-		x, y = blas.TakeRows(x, idx), blas.TakeRows(y, idx)
-	}
+	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)
+	opt := r.opt.quiet()
 	if targets != nil && w.Cols > 1 {
 		w = columns.Take(w, targets)
 	}
@@ -66,16 +69,6 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 		}
 	}
 	return newRows(x, y, w, z, opt)
-}
-
-// newRows is NewRows with pseudo-observations.
-func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
-	r, err := NewRows(X, Y, W, opt)
-	if err != nil {
-		return nil, err
-	}
-	r.pseudo = pseudo
-	return r, nil
 }
 
 // Table is the inputs, targets and weights of the samples.
@@ -178,11 +171,11 @@ func (r *Rows) coded(fold int) (c *coded, test, testW blas.General, err error) {
 	}
 	Y, test := r.targets(split)
 	if c = r.parts[fold]; c == nil {
-		c, err = r.code(blas.TakeRows(r.x, split.Train), Y, weightsOf(r.w, split.Train),
-			weightsOf(r.pseudo, split.Train))
+		c, err = r.code(blas.TakeRows(r.x, split.Train), Y, rowsOf(r.w, split.Train),
+			rowsOf(r.pseudo, split.Train))
 		r.parts[fold] = c
 	}
-	return c, test, weightsOf(r.w, split.Test), err
+	return c, test, rowsOf(r.w, split.Test), err
 }
 
 // Split deals the samples, or the cells of their targets, to folds.
@@ -210,10 +203,10 @@ func (r *Rows) Follow(other learn.Data) {
 func (r *Rows) Lengths(fold int) dictionary.Lengths {
 	c := r.all
 	if fold != learn.All {
-		c = nil
-		if fold < len(r.parts) {
-			c = r.parts[fold]
+		if fold >= len(r.parts) {
+			return nil
 		}
+		c = r.parts[fold]
 	}
 	if c == nil {
 		return nil
@@ -258,25 +251,24 @@ func (r *Rows) Plan(ctx context.Context, specs []string, what learn.Learned, all
 
 // Train prepares to learn from the samples that are not in the fold.
 func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fold int) (learn.Training, error) {
-	var c *coded
-	t := &training{opt: &r.opt}
+	var (
+		c   *coded
+		err error
+		t   = &training{opt: &r.opt}
+	)
 	if fold == learn.All {
-		var err error
-		if c, err = r.everything(); err != nil {
-			return nil, err
-		}
+		c, err = r.everything()
 	} else {
-		var err error
-		if c, t.test, t.testW, err = r.coded(fold); err != nil {
-			return nil, err
-		}
+		c, t.test, t.testW, err = r.coded(fold)
 		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
 			return m.Predict(ctx, dst, blas.TakeRows(r.x, r.splits[fold].Test))
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
 	t.in, t.warnings, t.Z = c.in, c.warnings, c.Z
 	t.take(c.out, c.Y, c.raw, c.w)
-	var err error
 	if t.dict, t.weights, err = c.Resolve(ctx, specs); err != nil {
 		return nil, err
 	}
@@ -295,10 +287,9 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 		}
 		t.held = p.Held
 	}
-	if features, err := dictionary.InFeatures(t.dict, t.Y.Rows, r.opt.Exact); features || err != nil {
-		if err != nil {
-			return nil, err
-		}
+	if features, err := dictionary.InFeatures(t.dict, t.Y.Rows, r.opt.Exact); err != nil {
+		return nil, err
+	} else if features {
 		return t, t.accumulate(ctx)
 	}
 	opt := kernel.GramOptions{Precision: r.opt.Precision, Backend: r.opt.Backend}

@@ -77,12 +77,12 @@ func (o *observed) Weight(i, j int) float64 { return columns.WeightAt(o.w, i, j)
 // Plain reports whether targets are learned by squares without weights.
 func (o *observed) Plain() bool { return o.w.Data == nil && o.Loss().Kind == loss.Squared }
 
-// weightsOf are the weights of some of the rows.
-func weightsOf(W blas.General, rows []int) blas.General {
-	if W.Data == nil || rows == nil {
-		return W
+// rowsOf are some of the rows of A, all where rows is nil, and A where it has no Data.
+func rowsOf(A blas.General, rows []int) blas.General {
+	if A.Data == nil || rows == nil {
+		return A
 	}
-	return blas.TakeRows(W, rows)
+	return blas.TakeRows(A, rows)
 }
 
 // Size is the number of samples and of targets.
@@ -120,9 +120,7 @@ func (o *observed) targets(s learn.Split) (train, test blas.General) {
 	if s.Hidden == nil {
 		return train, test
 	}
-	for i := range test.Data {
-		test.Data[i] = math.NaN()
-	}
+	blas.Fill(test, math.NaN())
 	n := o.y.Cols
 	for _, c := range s.Hidden {
 		i, j := c/n, c%n
@@ -150,13 +148,13 @@ func (o *observed) Constant(fold int) (learn.Errors, error) {
 		return learn.Errors{}, err
 	}
 	Y, test := o.targets(s)
-	out, _, _, err := columns.LearnOutputs(Y, weightsOf(o.w, s.Train), &o.opt.Columns)
+	out, _, _, err := columns.LearnOutputs(Y, rowsOf(o.w, s.Train), &o.opt.Columns)
 	if err != nil {
 		return learn.Errors{}, err
 	}
 	F := blas.NewGeneral(test.Rows, test.Cols)
 	out.Restore(F, blas.NewGeneral(test.Rows, len(out.Live)))
-	return learn.Judge(F, test, weightsOf(o.w, s.Test), out), nil
+	return learn.Judge(F, test, rowsOf(o.w, s.Test), out), nil
 }
 
 // planned is the number of samples that a plan is for.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -84,11 +86,7 @@ func (t *training) Space() bcd.Space {
 	if K, Y := t.Kernels(); K != nil {
 		return bcd.NewLoss(K, Y, t.W, t.opt.Columns.Loss, t.out.Offsets())
 	}
-	var yy float64
-	for _, v := range t.sums.YY {
-		yy += v
-	}
-	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
+	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, floats.Sum(t.sums.YY), int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
 }
 
 // plain reports whether targets are learned by squares without weights.
@@ -172,12 +170,9 @@ func (t *training) Source() (s model.Source) {
 	case t.maps == nil && t.in != nil:
 		s.Y, s.W = blas.Clone(t.Y), t.W
 	case t.sums != nil:
-		var yy float64
-		for _, v := range t.sums.YY {
-			yy += v
-		}
 		s.Sums = []bcd.Pattern{{
-			Observed: slices.Repeat([]bool{true}, t.Y.Cols), Rows: t.Y.Rows, Gamma: t.sums.Gamma, H: t.sums.H, YY: yy,
+			Observed: slices.Repeat([]bool{true}, t.Y.Cols), Rows: t.Y.Rows, Gamma: t.sums.Gamma, H: t.sums.H,
+			YY: floats.Sum(t.sums.YY),
 		}}
 	case t.F.Data != nil && t.W.Cols <= 1: // weights of rows are those of products in sums
 		if p := stream.Patterns(t.Y); len(p) <= stream.MaxPatterns && len(p)*t.maps.Dim() <= t.Y.Rows {
@@ -219,4 +214,42 @@ func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, e
 		return learn.Errors{}, err
 	}
 	return learn.Judge(F, t.test, t.testW, t.out), nil
+}
+
+// Known is the training set of the rows Z, Y, inputs as the kernels of m see them and targets as m learns them, with
+// the weights W. Scales, kernels and their lengths are those of m; kernels that are centred are so on these rows. K is
+// the sum of the kernels, which holds so many bytes, nil for their Gram matrices.
+func Known(
+	ctx context.Context, m *model.Model, Z, Y, W blas.General, K linop.Sum, held float64, opt Options,
+) (learn.Training, error) {
+	t := &training{
+		opt: &opt, in: m.In, out: m.Out, names: m.Names, Z: Z, Y: Y, W: W, w: W, dict: slices.Clone(m.Dictionary()),
+		warnings: m.Warnings, known: K, held: held,
+	}
+	if K != nil {
+		return t, nil
+	}
+	p := opt.gramPlan(len(t.dict), Y.Rows, Z.Cols, Y.Cols)
+	if err := opt.Announce(p); err != nil {
+		return nil, err
+	}
+	t.held = p.Held
+	var err error
+	t.grams, err = t.dict.Grams(ctx, Z, kernel.GramOptions{Precision: opt.Precision, Backend: opt.Backend})
+	return t, fault.From(err)
+}
+
+// WeightedGram is K_η on the rows Z for n targets, and the bytes that it and solving with it hold.
+func WeightedGram(
+	ctx context.Context, dict kernel.Dictionary, eta []float64, Z blas.General, n int, opt Options,
+) (K *linop.Gram, held float64, err error) {
+	p := opt.sumPlan(len(dict), Z.Rows, Z.Cols, n)
+	if err := opt.Announce(p); err != nil {
+		return nil, 0, err
+	}
+	P, err := dict.WeightedGram(ctx, Z, eta, kernel.GramOptions{Precision: opt.Precision, Backend: opt.Backend})
+	if err != nil {
+		return nil, 0, fault.From(err)
+	}
+	return linop.NewGram(P, opt.Backend), p.Held, nil
 }
