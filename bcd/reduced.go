@@ -69,13 +69,18 @@ func (r *reduced) descend(ctx context.Context, pt *point, goal float64) (*point,
 // blocks is the chart z = (η, vec L) of the product model, without blocks that are fixed or stay for a while.
 type blocks struct {
 	*descent
-	active  activeSet
+	// Kernels that take part in steps. One leaves when its weight has reached 0 and the gradient keeps it there; every
+	// checkEvery iterations, and before convergence is claimed, all kernels are measured and those that a projected
+	// gradient step would raise come back.
+	active  []int
+	on      []bool // of every kernel: it is among active
 	outputs outputSteps
 }
 
 // newBlocks begins at a measured point.
 func newBlocks(f *fit, pt *point, goal float64) (*blocks, error) {
-	d := &blocks{descent: &descent{fit: f, goal: goal, further: extraSteps}, active: newActiveSet(f.t)}
+	d := &blocks{descent: &descent{fit: f, goal: goal, further: extraSteps}, active: f.t.all}
+	d.on = slices.Repeat([]bool{true}, f.t.m)
 	d.chart, d.advance = d, d.inTurn
 	if f.t.approximate() { // the bound over L is loose, and more iterations lower the objective little
 		d.further = 0
@@ -126,10 +131,16 @@ func (d *blocks) from(pt *point, z []float64, L []*linop.Spectral) *point {
 	return d.t.next(pt, eta, one)
 }
 
-func (d *blocks) taking() []int      { return d.active.idx }
-func (d *blocks) choose(it *iterate) { d.active.choose(it, d.q) }
+func (d *blocks) taking() []int { return d.active }
 
-func (d *blocks) mask(y []float64, _, _ *iterate) { d.active.mask(y[:d.q.Weights]) }
+// mask clears the entries of kernels that are not active.
+func (d *blocks) mask(y []float64, _, _ *iterate) {
+	for j := range d.q.Weights {
+		if !d.on[j] {
+			y[j] = 0
+		}
+	}
+}
 
 // Slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps
 // the trace: what rounding leaves of tr(dir), times γ, would drown the rest, so
@@ -152,7 +163,7 @@ func (d *blocks) Slope(grad, dir, z []float64) float64 {
 // Project is that of a [quasinewton.Set] set; inactive weights stay 0.
 func (d *blocks) Project(z []float64) ([]*linop.Spectral, error) {
 	if d.q.Weights > 0 {
-		d.active.project(z[:d.q.Weights])
+		d.projectWeights(z[:d.q.Weights])
 	}
 	if d.q.Order == 0 {
 		return nil, nil

@@ -105,18 +105,14 @@ func (s *samples) sizes() (y, k float64) {
 }
 
 func (s *samples) inUnits(y, k float64) (Space, float64) {
-	if s.convex() {
-		t := *s
-		t.unit, t.traces = k, nil
-		return &t, 1
+	t := *s
+	t.unit, t.traces = k, nil
+	if !s.convex() {
+		t.Y, t.dropped = blas.Clone(s.Y), s.dropped/y/y
+		blas.Scal(1/y, t.Y.Data)
+		t.yy = square(blas.Frob(t.Y)) + t.dropped
 	}
-	Y := blas.Clone(s.Y)
-	blas.Scal(1/y, Y.Data)
-	dropped := s.dropped / y / y
-	return &samples{
-		K: s.K, Y: Y, cells: s.cells, root: s.root, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped,
-		unit: k,
-	}, 1
+	return &t, 1
 }
 
 // rounding is that of ‖F − Y‖²: F and Y are exact to their own rounding.
@@ -234,16 +230,13 @@ func (s *samples) probe() []float64 {
 }
 
 func (s *samples) project(be blas.Backend, P blas.General) Space {
-	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
-	blas.Mul(be, Y, false, false, s.Y, P)
-	p := &samples{
-		K: s.K, Y: Y, root: s.root, rows: s.rows, yy: s.yy, unit: s.unit, size: s.size,
-		traces: s.traces,
-	}
-	if left := s.yy - square(blas.Frob(Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
+	p := *s
+	p.Y, p.dropped = blas.NewGeneral(s.Y.Rows, P.Cols), 0
+	blas.Mul(be, p.Y, false, false, s.Y, P)
+	if left := s.yy - square(blas.Frob(p.Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
 		p.dropped = left
 	}
-	return p
+	return &p
 }
 
 func (s *samples) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {

@@ -1,5 +1,5 @@
-// This file moves the weights alone, with their exact second derivative, and single blocks where no joint step helps,
-// and chooses the kernels that take part in steps.
+// This file chooses the kernels that take part in steps, moves the weights alone, with their exact second derivative,
+// and single blocks where no joint step helps.
 
 package bcd
 
@@ -11,7 +11,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -31,7 +30,7 @@ func (d *blocks) prepareWeights(ctx context.Context) (err error) {
 		return nil
 	}
 	A := d.t.form(ctx, d.cur.pt.eta, false)
-	phase.Do(ctx, phase.Eta, func(ctx context.Context) { q.H, err = d.t.weightHessian(ctx, A, d.cur.pt, d.active.idx) })
+	phase.Do(ctx, phase.Eta, func(ctx context.Context) { q.H, err = d.t.weightHessian(ctx, A, d.cur.pt, d.active) })
 	if v := blas.Trace(q.H) / float64(q.Weights); positive(v) {
 		q.Sigma = v
 	}
@@ -103,69 +102,37 @@ func (d *blocks) oneBlock(ctx context.Context) (next *iterate, err error) {
 	return next, nil
 }
 
-// activeSet is the kernels that take part in the current steps. A kernel leaves
-// when its weight has reached 0 and the gradient keeps it there; every checkEvery
-// iterations, and before convergence is claimed, all kernels are measured and
-// those that a projected gradient step would raise come back.
-type activeSet struct {
-	reg   regularizer.Regularizer
-	idx   []int
-	on    []bool
-	fixed bool // all kernels stay
-}
-
-func newActiveSet(t *task) activeSet {
-	a := activeSet{reg: t.reg, idx: t.all, on: make([]bool, t.m), fixed: t.fixEta || !regularizer.Restricts(t.reg)}
-	for j := range a.on {
-		a.on[j] = true
-	}
-	return a
-}
-
-// mask clears the entries of kernels that are not active.
-func (a *activeSet) mask(y []float64) {
-	for j := range y {
-		if !a.on[j] {
-			y[j] = 0
-		}
-	}
-}
-
-// choose sets the active kernels at it: those of positive weight, and, when all
-// were measured, those that a projected gradient step would raise. Without a
-// complete measurement nothing enters.
-func (a *activeSet) choose(it *iterate, q *quasinewton.Model) {
-	if a.fixed {
+// choose sets the kernels that take part, active, at it: those of positive weight, and, when all were measured, those
+// that a projected gradient step would raise. Without a complete measurement nothing enters. All stay where weights do,
+// or where the regularizer is not one of some of the kernels.
+func (d *blocks) choose(it *iterate) {
+	if d.t.fixEta || !regularizer.Restricts(d.t.reg) {
 		return
 	}
-	probe := slices.Clone(it.z[:q.Weights])
+	probe := slices.Clone(it.z[:d.q.Weights])
 	for j := range probe {
-		probe[j] -= it.g[j] / q.Sigma
+		probe[j] -= it.g[j] / d.q.Sigma
 	}
-	a.reg.Project(probe)
+	d.t.reg.Project(probe)
 	var idx []int
 	for j, e := range it.pt.eta {
-		a.on[j] = e > 0 || probe[j] > 0 && (it.pt.complete || a.on[j])
-		if a.on[j] {
+		d.on[j] = e > 0 || probe[j] > 0 && (it.pt.complete || d.on[j])
+		if d.on[j] {
 			idx = append(idx, j)
 		}
 	}
-	a.idx = idx
+	d.active = idx
 }
 
-// project applies the regularizer's projection to the active weights.
-func (a *activeSet) project(eta []float64) {
-	if len(a.idx) == len(eta) {
-		a.reg.Project(eta)
-		return
-	}
-	part := make([]float64, len(a.idx))
-	for k, j := range a.idx {
+// projectWeights applies the regularizer's projection to the active weights.
+func (d *blocks) projectWeights(eta []float64) {
+	part := make([]float64, len(d.active))
+	for k, j := range d.active {
 		part[k] = eta[j]
 	}
-	a.reg.Project(part)
+	d.t.reg.Project(part)
 	clear(eta)
-	for k, j := range a.idx {
+	for k, j := range d.active {
 		eta[j] = part[k]
 	}
 }
