@@ -1,4 +1,4 @@
-// This file holds the solvers paper and okl, block coordinate descents over C, L and η.
+// This file holds the solvers closed, paper and okl, block coordinate descents over C, L and η.
 
 package bcd
 
@@ -6,11 +6,15 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // newPaper is the block coordinate descent of Sindhwani, Minh and Lozano with the
@@ -140,4 +144,162 @@ func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
 	blas.Mul(t.be, L, false, true, T, V)
 	blas.Symmetrize(L)
 	return linop.NewSpectral(t.be, L, eigenDrop)
+}
+
+// closedForms alternates the C step with the closed forms at fixed f
+// (mathematics.md §4): the weights from α_j² = η_j²c_j, and
+//
+//	L ← τM^{1/2} / tr(M^{1/2}),   M = L G L.
+//
+// It is fast at first, and may stop on the boundary of S(τ) at a point that is not optimal.
+type closedForms struct{ *fit }
+
+func (c closedForms) minimize(ctx context.Context, pt *point, goal float64) error {
+	_, err := c.closedSteps(ctx, pt, goal, false)
+	return err
+}
+
+// closedSteps takes closed forms from pt until the goal is met or the iterations are spent. To warm up it ends where a
+// step lowers the objective by less than warmUpDrop, or where a fit that starts near the best has little to gain by the
+// weights, and weights of l_p norms take longer steps.
+func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp bool) (*point, error) {
+	if f.t.fixEta && f.t.fixL {
+		return pt, f.coefficientsAlone(ctx, pt, goal)
+	}
+	for last := math.Inf(1); ; f.iter++ {
+		if err := f.evaluate(ctx, pt, f.tolFor(pt, warmUpShare, goal), goal); err != nil {
+			return pt, err
+		}
+		U := pt.cert.objective
+		warm := !(last-U > warmUpDrop*math.Abs(U)) || f.near && pt.cert.gapEta < jointShare*pt.cert.gapL
+		if f.ends(pt, goal) || warmUp && warm {
+			return pt, nil
+		}
+		last = U
+		eta, L, err := f.t.closedForms(pt)
+		if err != nil {
+			return pt, err
+		}
+		if lp, ok := f.t.reg.(regularizer.Lp); ok && warmUp && !f.t.fixEta {
+			overRelax(lp, eta, pt.eta)
+		}
+		pt = f.t.next(pt, eta, L)
+	}
+}
+
+// coefficientsAlone performs C steps at the weights and output kernel of pt until the goal is met or rounding is what
+// the gap consists of. The gap falls with the squared residual, by a factor that small objectives make large: each step
+// asks for half of the residual that the one before foretells to meet the goal.
+func (f *fit) coefficientsAlone(ctx context.Context, pt *point, goal float64) error {
+	share := float64(warmUpShare)
+	if f.t.space.inSamples().kinked() { // which leaves the gap that is asked for, not its square
+		share = 1
+	}
+	tol := f.tolFor(pt, share, goal)
+	for last := math.Inf(1); ; f.iter++ {
+		if err := f.evaluate(ctx, pt, tol, goal); err != nil {
+			return err
+		}
+		gap := pt.cert.relative()
+		if f.ends(pt, goal) || f.opt.InnerTol > 0 || !(gap < last/2) {
+			return nil
+		}
+		last, tol = gap, math.Max(innerTightest, pt.residual/2*math.Sqrt(goal/gap))
+		pt = f.t.next(pt, pt.eta, pt.L)
+	}
+}
+
+// overRelax makes the step from old to eta, taken in the logarithms, longer.
+func overRelax(r regularizer.Lp, eta, old []float64) {
+	if math.IsInf(r.Q(), 1) {
+		return
+	}
+	for j, v := range eta {
+		if v > 0 && old[j] > 0 {
+			eta[j] *= math.Pow(v/old[j], overRelaxation-1)
+		}
+	}
+	r.Scale(eta)
+}
+
+// closedForms are the next weights and output kernel at the f of pt.
+func (t *task) closedForms(pt *point) ([]float64, *linop.Spectral, error) {
+	eta, L := pt.eta, pt.L
+	if !t.fixEta {
+		eta = t.closedEta(pt.alpha2())
+	}
+	if t.fixL {
+		return eta, L, nil
+	}
+	L, err := t.closedL(pt)
+	return eta, L, err
+}
+
+// alpha2 are α_j² = ‖f_j‖² = η_j²c_j.
+func (pt *point) alpha2() []float64 {
+	v := make([]float64, len(pt.c))
+	for j, c := range pt.c {
+		v[j] = pt.eta[j] * pt.eta[j] * c
+	}
+	return v
+}
+
+// closedEta is the minimiser of Σ α_j²/η_j + ω(η) for the squared norms α_j².
+func (t *task) closedEta(alpha2 []float64) []float64 {
+	eta := make([]float64, t.m)
+	t.reg.Update(eta, alpha2)
+	return eta
+}
+
+// closedL is τM^{1/2}/tr(M^{1/2}), computed in the range of L. M = 0 leaves L.
+func (t *task) closedL(pt *point) (*linop.Spectral, error) {
+	if pt.L.Rank() == 0 {
+		return pt.L, nil
+	}
+	M := within(t.be, pt.L.V, pt.G) // diag(S)·VᵀGV·diag(S)
+	blas.ScaleRows(M, pt.L.S, M)
+	blas.ScaleColumns(M, pt.L.S)
+	return t.rootOf(pt.L.V, M)
+}
+
+// rootOf is τ·VM^{1/2}Vᵀ/tr(M^{1/2}).
+func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
+	if !(blas.Trace(M) > 0) {
+		return &linop.Spectral{V: V, S: slices.Repeat([]float64{t.tau / float64(M.Rows)}, M.Rows)}, nil
+	}
+	root, err := power(t.be, V, M, 0.5)
+	if err != nil {
+		return nil, err
+	}
+	blas.Scal(t.tau/floats.Sum(root.S), root.S)
+	return root, nil
+}
+
+// power is V·Mᵖ·Vᵀ for V of orthonormal columns.
+func power(be blas.Backend, V, M blas.General, p float64) (*linop.Spectral, error) {
+	A, err := linop.NewSpectral(be, M, 0)
+	if err != nil {
+		return nil, err
+	}
+	Q := blas.NewGeneral(V.Rows, A.Rank())
+	blas.Mul(be, Q, false, false, V, A.V)
+	return &linop.Spectral{V: Q, S: powers(A.S, p)}, nil
+}
+
+// powers are s_iᵖ.
+func powers(s []float64, p float64) []float64 {
+	out := make([]float64, len(s))
+	for i, v := range s {
+		out[i] = math.Pow(v, p)
+	}
+	return out
+}
+
+// within is VᵀAV for a symmetric A, both triangles.
+func within(be blas.Backend, V, A blas.General) blas.General {
+	T, out := blas.NewGeneral(V.Rows, V.Cols), blas.NewGeneral(V.Cols, V.Cols)
+	blas.Mul(be, T, false, false, A, V)
+	blas.Mul(be, out, true, false, V, T)
+	blas.Symmetrize(out)
+	return out
 }

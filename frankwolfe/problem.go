@@ -99,12 +99,9 @@ func (p *Problem) check(L blas.General) error {
 	return nil
 }
 
-// floor is the gap that rounding errors of g leave.
-func (p *Problem) floor() float64 { return 64 * 0x1p-53 * p.YY / p.Samples }
-
-// met is the stopping test.
+// met is the stopping test: a gap of tol·|g(L)| at most, or what rounding errors of g leave.
 func (p *Problem) met(value, gap, tol float64) bool {
-	return gap <= math.Max(tol*math.Abs(value), p.floor())
+	return gap <= math.Max(tol*math.Abs(value), 64*0x1p-53*p.YY/p.Samples)
 }
 
 // value is g(L), given M = AᵀA·L.
@@ -154,10 +151,11 @@ func (p *Problem) certify(
 			low = w[0]
 		}
 	} else {
+		size := math.Max(math.Abs(inner), p.YY/p.Samples*1e-6) // of g
 		var e lanczos.Result
 		e, err = eig.Eigs(ctx, linop.NewDense(G, opt.Backend), lanczos.Options{
 			Which: lanczos.Smallest, Tol: 1e-12,
-			AbsTol: 0.01 * opt.Tol * p.scale(L, G) / math.Max(p.Tau, 1e-300), Seed: opt.Seed, Backend: opt.Backend,
+			AbsTol: 0.01 * opt.Tol * size / math.Max(p.Tau, 1e-300), Seed: opt.Seed, Backend: opt.Backend,
 		})
 		*applies += e.Applies
 		if len(e.Values) > 0 {
@@ -168,9 +166,4 @@ func (p *Problem) certify(
 		return math.NaN(), fmt.Errorf("frankwolfe: the smallest eigenvalue of the gradient: %w", err)
 	}
 	return inner - p.Tau*math.Min(0, low), nil
-}
-
-// scale is the size of g that the tolerance of an eigenvalue is measured by.
-func (p *Problem) scale(L, G blas.General) float64 {
-	return math.Max(math.Abs(blas.Inner(G, L)), p.YY/p.Samples*1e-6)
 }

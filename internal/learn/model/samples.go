@@ -27,12 +27,8 @@ type Samples struct {
 // NewSamples predicts from the kernels of positive weight. d and Z are empty for a model of Gram matrices.
 func NewSamples(d kernel.Dictionary, eta []float64, Z, CL blas.General, be blas.Backend) *Samples {
 	b := &Samples{Z: Z, CL: CL, be: be}
-	if d == nil {
-		return b
-	}
-	for _, j := range Kept(eta) {
-		b.dict = append(b.dict, d[j])
-		b.eta = append(b.eta, eta[j])
+	if d != nil {
+		b.dict, b.eta = ofKernels(d, eta, true), ofKernels(eta, eta, true)
 	}
 	return b
 }
@@ -236,8 +232,8 @@ func (l *loader) samples(m *Model) Basis {
 	if l.err != nil {
 		return b
 	}
+	b.eta = ofKernels(m.Eta, m.Eta, true)
 	for k, j := range idx {
-		b.eta = append(b.eta, m.Eta[j])
 		l.kernel(&b.dict[k], m.Names[j], b.Z)
 	}
 	return b

@@ -56,10 +56,10 @@ func merged[T any](active, idle []T, eta []float64) (all []T) {
 	return all
 }
 
-// idle are the elements of all of the kernels without weight.
-func idle[T any](all []T, eta []float64) (list []T) {
+// ofKernels are the elements of all of the kernels with weight, or of those without.
+func ofKernels[T any](all []T, eta []float64, weight bool) (list []T) {
 	for j, e := range eta {
-		if !(e > 0) {
+		if (e > 0) == weight {
 			list = append(list, all[j])
 		}
 	}
@@ -69,9 +69,9 @@ func idle[T any](all []T, eta []float64) (list []T) {
 // Remember makes the model keep all kernels of its dictionary, or all feature maps.
 func (m *Model) Remember(dict kernel.Dictionary, maps rff.Maps) {
 	if maps != nil {
-		m.IdleMaps = idle(maps, m.Eta)
+		m.IdleMaps = ofKernels(maps, m.Eta, false)
 	} else if dict != nil {
-		m.Idle = idle(dict, m.Eta)
+		m.Idle = ofKernels(dict, m.Eta, false)
 	}
 }
 

@@ -66,9 +66,7 @@ type complete struct {
 	W    blas.General // weights of the rows; without Data 1
 	fill []float64    // of each column of X
 	rest []int        // rows to hand out
-
-	x, y blas.General
-	row  int64
+	row  int64        // number of the next block's first row
 }
 
 const sourceRows = 1024 // of a block
@@ -77,18 +75,16 @@ func (s *complete) Next() (stream.Block, error) {
 	if len(s.rest) == 0 {
 		return stream.Block{}, io.EOF
 	}
-	rows := min(sourceRows, len(s.rest))
-	s.x, s.y = blas.Reshape(s.x, rows, s.X.Cols), blas.Reshape(s.y, rows, s.Y.Cols)
-	for k, i := range s.rest[:rows] {
-		copy(blas.Row(s.y, k), blas.Row(s.Y, i))
-		for j, v := range blas.Row(s.X, i) {
-			if math.IsNaN(v) {
-				v = s.fill[j]
-			}
-			blas.Row(s.x, k)[j] = v
+	rows := s.rest[:min(sourceRows, len(s.rest))]
+	b := stream.Block{
+		X: blas.TakeRows(s.X, rows), Y: blas.TakeRows(s.Y, rows), Row: s.row, Source: "the data",
+		Weights: rowsOf(s.W, rows).Data,
+	}
+	for i, v := range b.X.Data {
+		if math.IsNaN(v) {
+			b.X.Data[i] = s.fill[i%b.X.Cols]
 		}
 	}
-	b := stream.Block{X: s.x, Y: s.y, Row: s.row, Source: "the data", Weights: rowsOf(s.W, s.rest[:rows]).Data}
-	s.rest, s.row = s.rest[rows:], s.row+int64(rows)
+	s.rest, s.row = s.rest[len(rows):], s.row+int64(len(rows))
 	return b, nil
 }

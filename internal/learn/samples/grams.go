@@ -112,9 +112,7 @@ func (g *Grams) Train(
 			}
 			t.grams = append(t.grams, part(K, split.Train, g.opt.Precision))
 		}
-		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
-			return m.Cross(dst, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, split) })
-		}
+		t.from, t.split = g, split
 	}
 	t.warnings, err = t.setTargets(Y, W)
 	return t, err

@@ -260,9 +260,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 		c, err = r.everything()
 	} else {
 		c, t.test, t.testW, err = r.coded(fold)
-		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
-			return m.Predict(ctx, dst, blas.TakeRows(r.x, r.splits[fold].Test))
-		}
+		t.from, t.split = r, r.splits[fold]
 	}
 	if err != nil {
 		return nil, err

@@ -45,9 +45,10 @@ type training struct {
 	F     blas.General // features of the samples, in place of sums where targets are missing
 	known linop.Sum    // in place of grams, see Known; else nil
 
-	test    blas.General // targets of the samples left out
-	testW   blas.General // their weights
-	predict func(ctx context.Context, dst blas.General, m *model.Model) error
+	from  learn.InMemory // the samples of which the fold is left out
+	split learn.Split
+	test  blas.General // targets of the samples left out
+	testW blas.General // their weights
 }
 
 // accumulate makes the feature maps of the dictionary and their sums over the rows of Z and Y.
@@ -209,8 +210,8 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 
 // Errors are those of the predictions for the samples left out.
 func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, error) {
-	F := blas.NewGeneral(t.test.Rows, t.test.Cols)
-	if err := t.predict(ctx, F, t.Model(res)); err != nil {
+	_, F, err := t.from.HeldOut(ctx, t.Model(res), t.split)
+	if err != nil {
 		return learn.Errors{}, err
 	}
 	return learn.Judge(F, t.test, t.testW, t.out), nil
