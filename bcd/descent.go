@@ -143,13 +143,17 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 // tol is the relative residual of a C step from cur.
 func (d *descent) tol() float64 { return d.tolFor(d.cur.pt, d.share, d.goal) }
 
-// stepTol is the relative residual for a step that is to lower the objective by
-// the given amount.
+// stepTol is the relative residual of a C step that is to lower the objective by decrease: tol, or less where the
+// inexactness of that step, which is proportional to its squared residual, would exceed a tenth of decrease.
 func (d *descent) stepTol(decrease float64) float64 {
 	if d.opt.InnerTol > 0 {
 		return d.opt.InnerTol
 	}
-	return forDecrease(d.tol(), decrease, d.t.inexactness(d.cur.pt), d.cur.pt.residual)
+	tol := d.tol()
+	if kappa := d.t.inexactness(d.cur.pt) / square(d.cur.pt.residual); positive(kappa) && decrease > 0 {
+		tol = math.Min(tol, math.Sqrt(0.1*decrease/kappa))
+	}
+	return math.Max(tol, innerTightest)
 }
 
 // try performs and measures the C step at pt.
@@ -240,16 +244,6 @@ func (r *record) count(objective, gap, noise float64) {
 	default:
 		r.stalled++
 	}
-}
-
-// forDecrease is the relative residual of a C step that is to lower the objective by decrease: tol, or
-// less where the inexactness of that step, which is proportional to its squared residual, would exceed
-// a tenth of decrease. inexact is the inexactness of a step of the given residual.
-func forDecrease(tol, decrease, inexact, residual float64) float64 {
-	if kappa := inexact / square(residual); positive(kappa) && decrease > 0 {
-		tol = math.Min(tol, math.Sqrt(0.1*decrease/kappa))
-	}
-	return math.Max(tol, innerTightest)
 }
 
 // shortened is the next step after one along which the objective rose by rise, or fell by too little: the minimiser of

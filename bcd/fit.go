@@ -280,7 +280,11 @@ func (f *fit) soundKernels() bool {
 
 // begin makes coefficients of the caller's the X of pt.
 func (f *fit) begin(pt *point, C blas.General) {
-	f.basis.reduce(f.t.be, pt.X, C)
+	if P := f.basis.P; P.Data == nil {
+		blas.Copy(pt.X, C)
+	} else {
+		blas.Mul(f.t.be, pt.X, false, false, C, P)
+	}
 	blas.Scal(1/f.units.x, pt.X.Data)
 	f.t.space.inSamples().inward(pt.X)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/lanczos"
@@ -149,10 +150,7 @@ func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
 	if len(res.Values) > 0 {
 		top = raised(res.Values[0]+res.Residuals[0], pt.rounding.G)
 	}
-	low := t.omega(pt.eta)
-	if quad := t.mu*form.cc + t.tau*top; form.yc > 0 && quad > 0 {
-		low += form.yc * (form.yc / quad)
-	}
+	low := t.omega(pt.eta) + t.bestMultiple(&measures{yc: form.yc, cc: form.cc}, t.tau*top)
 	pt.cert.gapL, pt.covered = math.Max(pt.cert.gapL, t.gap(U, t.lambda*low, pt.rounding.fit)), true
 	return nil
 }
@@ -203,9 +201,7 @@ func (g *growing) compress(pt *point, goal float64) {
 		return AV
 	}
 	f.basis.P, pt.X, pt.AX, pt.G = along(f.basis.P), along(pt.X), along(pt.AX), within(t.be, V, pt.G)
-	L := linop.ScaledIdentity(k, 1)
-	copy(L.S, pt.L.S)
-	pt.L = L
+	pt.L = &linop.Spectral{V: linop.ScaledIdentity(k, 1).V, S: slices.Clone(pt.L.S[:k])}
 	t.setOutputs(f.basis.whole.project(t.be, f.basis.P))
 }
 

@@ -63,15 +63,6 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 	return q, b, ctx.Err()
 }
 
-// reduce writes X, coefficients of all outputs, as coefficients of the task's: X·P.
-func (b *basis) reduce(be blas.Backend, dst, X blas.General) {
-	if b.P.Data == nil {
-		blas.Copy(dst, X)
-	} else {
-		blas.Mul(be, dst, false, false, X, b.P)
-	}
-}
-
 // inside is X − B·P/μ for the right side B·P, so that the whole of the coefficients is
 // inside·Pᵀ + B/μ.
 func inside(t *task, pt *point, X blas.General) blas.General {

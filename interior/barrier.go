@@ -51,13 +51,9 @@ type Problem struct {
 // central path νn is left to gain. Projected gradients, to which all eigenvalues of L are
 // alike, take thousands of eigendecompositions for what ten steps do here.
 type Barrier struct {
-	be      blas.Backend
-	n       int
-	tau, mu float64
-	s       []float64 // σ, descending
-	nu      float64
-	holes   *Cells // nil where the outputs decouple
-	tilt    blas.General
+	Problem
+	n  int
+	nu float64
 	outputPoint
 	current values       // at that point
 	scratch blas.General // q×n
@@ -83,22 +79,22 @@ type values struct {
 // used where rounding makes the system of the observed cells at L indefinite.
 func New(p *Problem, L *linop.Spectral, G blas.General, gap float64) (*Barrier, error) {
 	n, H := G.Rows, p.H
-	b := &Barrier{be: p.Backend, n: n, tau: p.Tau, mu: p.Mu, s: p.S, nu: gap / float64(n), holes: p.Cells, tilt: p.Tilt}
+	b := &Barrier{Problem: *p, n: n, nu: gap / float64(n)}
 	b.outputPoint = outputPoint{V: blas.NewGeneral(n, n), diag: make([]float64, n), Y: blas.Like(H)}
-	L.Dense(b.be, b.V)
-	if err := b.be.Syevd(b.V, b.diag); err != nil {
+	L.Dense(b.Backend, b.V)
+	if err := b.Backend.Syevd(b.V, b.diag); err != nil {
 		return nil, err
 	}
-	blas.Mul(b.be, b.Y, false, false, H, b.V)
-	mean := b.tau / float64(n)
-	for a, slack := range slacks(blas.Forms(b.be, b.V, G)) {
+	blas.Mul(b.Backend, b.Y, false, false, H, b.V)
+	mean := b.Tau / float64(n)
+	for a, slack := range slacks(blas.Forms(b.Backend, b.V, G)) {
 		low := math.Max(math.Min(b.nu/slack, barrierLift*mean), 0x1p-40*mean)
 		b.diag[a] = math.Max(b.diag[a], low)
 	}
-	blas.Scal(b.tau/floats.Sum(b.diag), b.diag)
+	blas.Scal(b.Tau/floats.Sum(b.diag), b.diag)
 	b.scratch, b.weights, b.inverse = blas.Like(H), blas.Like(G), blas.Like(G)
 	if b.current = b.evaluate(&b.outputPoint); math.IsInf(b.current.value, 1) {
-		b.holes = nil
+		b.Cells = nil
 		b.current = b.evaluate(&b.outputPoint)
 	}
 	return b, nil
@@ -157,34 +153,34 @@ func (b *Barrier) Minimize(ctx context.Context, target float64, collect func()) 
 // gap is τ·λ_max(G) − ⟨G,L⟩, which bounds what h/λ, convex in L, can fall by.
 func (b *Barrier) gap() (float64, error) {
 	W, g, at := blas.Clone(b.current.G), make([]float64, b.n), 0.0
-	if err := b.be.Syevd(W, g); err != nil {
+	if err := b.Backend.Syevd(W, g); err != nil {
 		return 0, err
 	}
 	for a, rho := range b.diag {
 		at += rho * b.current.G.Data[a*b.current.G.Stride+a]
 	}
-	return b.tau*g[b.n-1] - at, nil
+	return b.Tau*g[b.n-1] - at, nil
 }
 
 // evaluate computes the values at p; h/λ is +∞ where rounding leaves no factor.
 func (b *Barrier) evaluate(p *outputPoint) values {
 	v := values{C: blas.Like(p.Y), SC: blas.Like(p.Y), G: blas.NewGeneral(b.n, b.n)}
-	if b.holes != nil {
-		b.holes.evaluate(&v, p)
+	if b.Cells != nil {
+		b.Cells.evaluate(&v, p)
 	} else {
-		for i, s := range b.s {
+		for i, s := range b.S {
 			y, c := blas.Row(p.Y, i), blas.Row(v.C, i)
 			for a, rho := range p.diag {
-				c[a] = y[a] / (s*rho + b.mu)
+				c[a] = y[a] / (s*rho + b.Mu)
 				v.value += y[a] * c[a]
 			}
 		}
 	}
-	blas.ScaleRows(v.SC, roots(b.s), v.C)
-	blas.GramOf(b.be, v.G, v.SC)
-	blas.ScaleRows(v.SC, roots(b.s), v.SC)
-	if b.tilt.Data != nil {
-		E := congruent(b.be, p.V, b.tilt)
+	blas.ScaleRows(v.SC, roots(b.S), v.C)
+	blas.GramOf(b.Backend, v.G, v.SC)
+	blas.ScaleRows(v.SC, roots(b.S), v.SC)
+	if b.Tilt.Data != nil {
+		E := congruent(b.Backend, p.V, b.Tilt)
 		for a, rho := range p.diag {
 			v.value += rho * E.Data[a*E.Stride+a]
 		}
@@ -212,7 +208,7 @@ func (b *Barrier) merit(value float64, rho []float64) float64 {
 // step takes a Newton step, and reports false where none lowers the merit.
 func (b *Barrier) step() (bool, error) {
 	d := b.direction()
-	a, err := longest(b.be, b.diag, d)
+	a, err := longest(b.Backend, b.diag, d)
 	if err != nil {
 		return false, err
 	}
@@ -255,15 +251,15 @@ func (b *Barrier) pointAlong(d blas.General, a float64) (*outputPoint, error) {
 	for i, r := range b.diag {
 		W.Data[i*n+i] += r
 	}
-	if err := b.be.Syevd(W, p.diag); err != nil {
+	if err := b.Backend.Syevd(W, p.diag); err != nil {
 		return nil, err
 	}
 	for i, r := range p.diag { // what rounding makes negative
-		p.diag[i] = math.Max(r, 0x1p-60*b.tau/float64(n))
+		p.diag[i] = math.Max(r, 0x1p-60*b.Tau/float64(n))
 	}
-	blas.Scal(b.tau/floats.Sum(p.diag), p.diag)
-	blas.Mul(b.be, p.V, false, false, b.V, W)
-	blas.Mul(b.be, p.Y, false, false, b.Y, W)
+	blas.Scal(b.Tau/floats.Sum(p.diag), p.diag)
+	blas.Mul(b.Backend, p.V, false, false, b.V, W)
+	blas.Mul(b.Backend, p.Y, false, false, b.Y, W)
 	return p, nil
 }
 
@@ -300,18 +296,18 @@ func (b *Barrier) direction() blas.General {
 
 // hessian computes dst = (∇²h/λ + W)[d].
 func (b *Barrier) hessian(dst, d blas.General) {
-	blas.Mul(b.be, b.scratch, false, false, b.current.C, d)
-	if blas.ScaleRows(b.scratch, b.s, b.scratch); b.holes != nil {
-		b.holes.solve(b.scratch, b.current.inverse, b.V)
+	blas.Mul(b.Backend, b.scratch, false, false, b.current.C, d)
+	if blas.ScaleRows(b.scratch, b.S, b.scratch); b.Cells != nil {
+		b.Cells.solve(b.scratch, b.current.inverse, b.V)
 	} else {
-		for i, s := range b.s {
+		for i, s := range b.S {
 			row := blas.Row(b.scratch, i)
 			for a, rho := range b.diag {
-				row[a] /= s*rho + b.mu
+				row[a] /= s*rho + b.Mu
 			}
 		}
 	}
-	blas.Mul(b.be, dst, true, false, b.scratch, b.current.SC)
+	blas.Mul(b.Backend, dst, true, false, b.scratch, b.current.SC)
 	for a := range b.n {
 		row, w, da := blas.Row(dst, a), blas.Row(b.weights, a), blas.Row(d, a)
 		for c := range a + 1 {
@@ -328,15 +324,15 @@ func (b *Barrier) precondition() {
 		s[a] = math.Sqrt(math.Max(s[a], b.nu/rho) / rho)
 	}
 	cc := blas.Like(b.scratch)
-	for i, sigma := range b.s {
+	for i, sigma := range b.S {
 		t, out := blas.Row(b.scratch, i), blas.Row(cc, i)
 		c, sc := blas.Row(b.current.C, i), blas.Row(b.current.SC, i)
 		for a, rho := range b.diag {
-			t[a], out[a] = sigma/(sigma*rho+b.mu), c[a]*sc[a]
+			t[a], out[a] = sigma/(sigma*rho+b.Mu), c[a]*sc[a]
 		}
 	}
 	T := blas.Like(b.weights)
-	blas.Mul(b.be, T, true, false, b.scratch, cc)
+	blas.Mul(b.Backend, T, true, false, b.scratch, cc)
 	for a := range b.n {
 		w, inv := blas.Row(b.weights, a), blas.Row(b.inverse, a)
 		for c := range w {
@@ -361,7 +357,7 @@ func (b *Barrier) applyInverse(z, r blas.General) {
 // output is the output kernel without the eigenvalues that the barrier alone keeps
 // from 0, each of which costs h/λ about ν.
 func (b *Barrier) output() *linop.Spectral {
-	least := linearShare * b.mu / b.s[0]
+	least := linearShare * b.Mu / b.S[0]
 	var keep []int
 	s := b.slacks()
 	for a := b.n - 1; a >= 0; a-- { // descending
@@ -376,7 +372,7 @@ func (b *Barrier) output() *linop.Spectral {
 			L.V.Data[i*L.V.Stride+k] = b.V.Data[i*b.V.Stride+a]
 		}
 	}
-	blas.Scal(b.tau/floats.Sum(L.S), L.S)
+	blas.Scal(b.Tau/floats.Sum(L.S), L.S)
 	return L
 }
 

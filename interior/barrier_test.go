@@ -50,13 +50,13 @@ func TestBarrierDerivatives(t *testing.T) {
 	t.Run("complete", func(t *testing.T) { checkDerivatives(t, someBarrier(t)) })
 	t.Run("linear term", func(t *testing.T) {
 		b := someBarrier(t)
-		b.tilt = gramOf(b.be, 0.3, randn(5, b.n, 3))
+		b.Tilt = gramOf(b.Backend, 0.3, randn(5, b.n, 3))
 		b.current = b.evaluate(&b.outputPoint)
 		checkDerivatives(t, b)
 	})
 	t.Run("missing cells", func(t *testing.T) {
 		b := someBarrier(t)
-		A, Y := gramOf(b.be, 1./30, randn(3, 30, 40)), randn(4, 30, 24)
+		A, Y := gramOf(b.Backend, 1./30, randn(3, 30, 40)), randn(4, 30, 24)
 		for i := range Y.Data {
 			if i%10 < 7 {
 				Y.Data[i] = math.NaN()
@@ -65,12 +65,12 @@ func TestBarrierDerivatives(t *testing.T) {
 		cells := linop.ObservedCells(Y)
 		cells.Project(Y, Y)
 		U, s := blas.Clone(A), make([]float64, 30)
-		if err := b.be.Syevd(U, s); err != nil {
+		if err := b.Backend.Syevd(U, s); err != nil {
 			t.Fatal(err)
 		}
-		b.holes = NewCells(b.be, cells, A, Y, U, len(s), b.mu)
+		b.Cells = NewCells(b.Backend, cells, A, Y, U, len(s), b.Mu)
 		slices.Reverse(s)
-		b.s = s
+		b.S = s
 		b.current = b.evaluate(&b.outputPoint)
 		checkDerivatives(t, b)
 	})
@@ -95,15 +95,15 @@ func checkDerivatives(t *testing.T, b *Barrier) {
 			W.Data[i*b.n+i] += r
 		}
 		p := outputPoint{V: blas.Like(W), diag: make([]float64, b.n), Y: blas.Like(b.Y)}
-		if err := b.be.Syevd(W, p.diag); err != nil {
+		if err := b.Backend.Syevd(W, p.diag); err != nil {
 			t.Fatal(err)
 		}
-		blas.Mul(b.be, p.V, false, false, b.V, W)
-		blas.Mul(b.be, p.Y, false, false, b.Y, W)
+		blas.Mul(b.Backend, p.V, false, false, b.V, W)
+		blas.Mul(b.Backend, p.Y, false, false, b.Y, W)
 		v := b.evaluate(&p)
 		T, G := blas.Like(d), blas.Like(d)
-		blas.Mul(b.be, T, false, false, W, v.G)
-		blas.Mul(b.be, G, false, true, T, W)
+		blas.Mul(b.Backend, T, false, false, W, v.G)
+		blas.Mul(b.Backend, G, false, true, T, W)
 		return v.value, blas.Inner(G, d)
 	}
 	up, gUp := at(step)

@@ -294,15 +294,6 @@ func (q *Model) steps() int {
 	return int(math.Max(modelMinSteps, math.Min(modelMaxSteps, modelWork/math.Max(float64(max(q.Count, 1))*n*n*n, 1))))
 }
 
-// extra bounds the steps beyond [Model.steps] that go on to an exact projection: of a
-// sum its ranks are well below those of a point between two.
-func (q *Model) extra() int {
-	if q.Count > 1 {
-		return modelExtra
-	}
-	return 0
-}
-
 // Set is the feasible set that vectors z are in.
 type Set interface {
 	// Project overwrites z by the nearest feasible vector and returns its output
@@ -323,8 +314,11 @@ func (q *Model) Minimize(
 	N := len(z)
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
 	exact, tol := true, math.Max(modelTol, q.Tol)
-	t, first := 1.0, 0.0
-	for k, most := 0, q.steps(); k < most || !exact && k < most+q.extra(); k++ {
+	t, first, extra := 1.0, 0.0, 0
+	if q.Count > 1 { // on to an exact projection: of a sum its ranks are well below those of a point between two
+		extra = modelExtra
+	}
+	for k, most := 0, q.steps(); k < most || !exact && k < most+extra; k++ {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, 0, err
 		}

@@ -1,21 +1,17 @@
-// This file predicts intervals from the residuals of models without each fold.
+// This file has the ways to intervals, and the predictions without a fold that some of them come from.
 
 package model
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/order"
-	"github.com/iokl/iokl/internal/par"
 )
 
 // Fold is a model that was learned without some of the samples, and what it predicts for them.
@@ -133,191 +129,6 @@ func include(lo, hi, F blas.General) {
 		a, b := blas.Row(lo, i), blas.Row(hi, i)
 		for j, f := range blas.Row(F, i) {
 			a[j], b[j] = min(a[j], f), max(b[j], f)
-		}
-	}
-}
-
-// blockRows is how many new points CV+ takes at a time: loading each model into the caches costs little beside them.
-const blockRows = 4 * SlabRows
-
-// crossIntervals are those of CV+.
-func (m *Model) crossIntervals(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
-	searches, err := m.searches(ctx, q, x.Rows)
-	if err != nil {
-		return err
-	}
-	own, err := m.predictor(x)
-	if err != nil {
-		return err
-	}
-	folds := make([]*predictor, len(m.Folds))
-	for k, f := range m.Folds {
-		if folds[k], err = f.predictor(x); err != nil {
-			return err
-		}
-	}
-	type scratch struct{ predictions, scales []blas.General }
-	var free par.Free[scratch]
-	fail := make([]error, (x.Rows+blockRows-1)/blockRows)
-	block := func(from, rows int) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		s := free.Get()
-		if s == nil {
-			s = &scratch{predictions: make([]blas.General, len(folds))}
-			if m.scaled(q) {
-				s.scales = make([]blas.General, len(folds))
-			}
-		}
-		defer free.Put(s)
-		view := func(a blas.General) blas.General { return blas.View(a, from, 0, rows, a.Cols) }
-		if err := own.predict(view(F), view(x), from); err != nil {
-			return err
-		}
-		for k, f := range folds {
-			s.predictions[k] = blas.Reshape(s.predictions[k], rows, F.Cols)
-			if err := f.predict(s.predictions[k], view(x), from); err != nil {
-				return err
-			}
-			if m.scaled(q) {
-				s.scales[k] = blas.Reshape(s.scales[k], rows, F.Cols)
-				if err := m.foldWidths(ctx, k, s.scales[k], view(x)); err != nil {
-					return err
-				}
-			}
-		}
-		combine(m.sides(q.Level), view(F), view(lo), view(hi), searches, s.predictions, s.scales)
-		return nil
-	}
-	par.Ranges(x.Rows, blockRows, func(from, to int) { fail[from/blockRows] = block(from, to-from) })
-	return cmp.Or(fail...)
-}
-
-// combine makes the intervals of CV+ of the predictions F, those of the folds, and what the residuals of these are
-// multiplied by, if scales is not nil.
-func combine(by sides, F, lo, hi blas.General, searches []search, predictions, scales []blas.General) {
-	at := make([]place, len(predictions))
-	for k := range at {
-		at[k].scale, at[k].inverse = 1, 1
-	}
-	for j := range searches {
-		s, below, above := &searches[j], by.each*j+by.low, by.each*j+by.high
-		for i := range F.Rows {
-			for k, P := range predictions {
-				at[k].shift = P.Data[i*P.Stride+above]
-			}
-			for k, S := range scales {
-				at[k].scale = S.Data[i*S.Stride+j]
-				at[k].inverse = 1 / at[k].scale
-			}
-			hi.Data[i*hi.Stride+j] = s.find(at)
-			for k, P := range predictions {
-				at[k].shift = -P.Data[i*P.Stride+below]
-			}
-			lo.Data[i*lo.Stride+j] = -s.find(at)
-		}
-	}
-	if by.each > 1 {
-		uncross(lo, hi)
-		return
-	}
-	include(lo, hi, F)
-}
-
-// searches find the ends of the intervals of each output, for so many rows.
-func (m *Model) searches(ctx context.Context, q Interval, rows int) ([]search, error) {
-	lists, err := m.sorted(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	searches, fail := make([]search, len(lists)), make([]error, len(lists))
-	par.For(len(lists), func(j int) {
-		var r int
-		if r, fail[j] = rank(q.Level, lists[j].count); fail[j] == nil {
-			searches[j] = newSearch(lists[j].folds, r, rows)
-		}
-	})
-	return searches, cmp.Or(fail...)
-}
-
-// sorted are the residuals of each target, as q compares them.
-func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
-	m.ends.mutex.Lock()
-	defer m.ends.mutex.Unlock()
-	key, by := Interval{Local: q.Local, Joint: q.Joint}, m.sides(q.Level)
-	if by.each > 1 {
-		key.Level = q.Level
-	}
-	if lists, ok := m.ends.lists[key]; ok {
-		return lists, nil
-	}
-	sizes := make([]blas.General, len(m.Folds))
-	for k, f := range m.Folds {
-		sizes[k] = f.scores(by)
-		if m.scaled(q) {
-			w, err := m.heldOutWidths(ctx, k)
-			if err != nil {
-				return nil, err
-			}
-			floats.Div(sizes[k].Data, w.Data)
-		}
-	}
-	if q.Joint {
-		join(sizes)
-	}
-	lists := make([]residuals, len(m.Out.Names)/by.each)
-	for j := range lists {
-		for _, s := range sizes {
-			var list []float64
-			for i := range s.Rows {
-				if v := s.Data[i*s.Stride+j]; !math.IsNaN(v) {
-					list = append(list, v)
-				}
-			}
-			slices.Sort(list)
-			lists[j].folds = append(lists[j].folds, stepped(list))
-			lists[j].count += len(list)
-		}
-	}
-	if m.ends.lists == nil {
-		m.ends.lists = map[Interval][]residuals{}
-	}
-	m.ends.lists[key] = lists
-	return lists, nil
-}
-
-// join puts in place of the residuals of a sample the largest of them, in units of the root mean square
-// of the residuals of each output.
-func join(sizes []blas.General) {
-	n := sizes[0].Cols
-	unit, count := make([]float64, n), make([]float64, n)
-	for _, s := range sizes {
-		for i := range s.Rows {
-			for j, v := range blas.Row(s, i) {
-				if !math.IsNaN(v) {
-					unit[j] = math.Hypot(unit[j], v)
-					count[j]++
-				}
-			}
-		}
-	}
-	for j := range unit {
-		unit[j] /= math.Sqrt(max(count[j], 1))
-	}
-	for _, s := range sizes {
-		for i := range s.Rows {
-			row, top := blas.Row(s, i), math.Inf(-1)
-			for j, v := range row {
-				if unit[j] > 0 && v > top*unit[j] { // false for NaN
-					top = v / unit[j]
-				}
-			}
-			for j, v := range row {
-				if !math.IsNaN(v) && unit[j] > 0 {
-					row[j] = top * unit[j]
-				}
-			}
 		}
 	}
 }

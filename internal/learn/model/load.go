@@ -79,8 +79,9 @@ func Decode(r io.ReaderAt, size int64, certificate any) (*Model, error) {
 	m := l.whole(&head.wholeMeta, "")
 	m.Origin = head.Origin
 	if head.Spread != nil && l.err == nil {
-		m.Spread = l.whole(head.Spread, spreadPrefix)
-		l.spread(m)
+		if m.Spread = l.whole(head.Spread, spreadPrefix); l.err == nil {
+			l.spread(m)
+		}
 	}
 	if l.err != nil {
 		return nil, l.err
@@ -90,21 +91,19 @@ func Decode(r io.ReaderAt, size int64, certificate any) (*Model, error) {
 
 // whole reads a model and those without some of the samples.
 func (l *loader) whole(w *wholeMeta, prefix string) *Model {
-	if l.part, l.prefix = &w.part, prefix; w.Outputs == nil {
-		l.fail("its %s lacks outputs", metaName)
-		return &Model{}
+	m := l.model(&w.part, prefix)
+	for k := range w.Folds {
+		if l.err != nil {
+			break
+		}
+		m.Folds = append(m.Folds, l.fold(m, w, k, prefix))
 	}
-	m := l.model()
-	l.folds(m, w, prefix)
 	return m
 }
 
 // spread checks that the model of the noise is of the same columns and folds.
 func (l *loader) spread(m *Model) {
 	s := m.Spread
-	if l.err != nil {
-		return
-	}
 	l.expect(s.In != nil && m.In != nil && len(s.In.Names) == len(m.In.Names) &&
 		len(s.Out.Names) == len(m.Out.Names), "its noise is of other columns")
 	l.expect(slices.EqualFunc(s.Folds, m.Folds, func(a, b Fold) bool { return slices.Equal(a.Rows, b.Rows) }),
@@ -128,9 +127,6 @@ func (h *meta) parse(text []byte) error {
 	}
 	if err := json.Unmarshal(text, h); err != nil {
 		return badModel("its %s is damaged: %v", metaName, err)
-	}
-	if h.Outputs == nil {
-		return badModel("its %s lacks the outputs", metaName)
 	}
 	return nil
 }
@@ -193,9 +189,14 @@ func (l *loader) expect(ok bool, format string, args ...any) {
 	}
 }
 
-func (l *loader) model() *Model {
-	h := l.part
+// model reads a model of which the arrays have the prefix.
+func (l *loader) model(h *part, prefix string) *Model {
+	l.part, l.prefix = h, prefix
 	m := &Model{In: h.Inputs, Out: h.Outputs, Names: h.Kernels, Mu: h.Mu, Warnings: h.Warnings}
+	if m.Out == nil {
+		l.fail("its %s lacks outputs", metaName)
+		return m
+	}
 	m.Eta = l.vector("eta")
 	m.L = &linop.Spectral{V: l.matrix("L_vectors"), S: l.vector("L_values")}
 	l.expect(len(m.Eta) == len(m.Names), "%d weights for %d kernels", len(m.Eta), len(m.Names))
@@ -230,26 +231,23 @@ func (l *loader) estimate(n, r int) *Estimate {
 	return e
 }
 
-// folds reads the models without some of the samples.
-func (l *loader) folds(m *Model, w *wholeMeta, prefix string) {
-	n := len(m.Out.Names)
-	for k := range w.Folds {
-		h := &w.Folds[k]
-		if l.part, l.prefix = &h.part, prefix+foldPrefix(k); h.Outputs == nil {
-			l.fail("its %s lacks the outputs of fold %d", metaName, k+1)
-			return
-		}
-		f := Fold{Model: l.model(), Rows: h.Rows, Y: general(l.array("observed", 2, true)), F: l.matrix("predicted")}
-		for _, a := range []blas.General{f.Y, f.F} {
-			l.expect(a.Rows == len(f.Rows) && a.Cols == n &&
-				a.Rows > 0, "an array of fold %d is %d×%d, for %d samples and %d outputs", k+1, a.Rows, a.Cols,
-				len(f.Rows), n)
-		}
-		l.expect(data(h.Kind) == data(w.Kind) && len(f.Out.Names) == n &&
-			(f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
-		l.rows(&f, coefficients(m.Basis))
-		m.Folds = append(m.Folds, f)
+// fold reads the model without the samples of fold k.
+func (l *loader) fold(m *Model, w *wholeMeta, k int, prefix string) (f Fold) {
+	h, n := &w.Folds[k], len(m.Out.Names)
+	f = Fold{Model: l.model(&h.part, prefix+foldPrefix(k)), Rows: h.Rows}
+	f.Y, f.F = general(l.array("observed", 2, true)), l.matrix("predicted")
+	if l.err != nil {
+		return f
 	}
+	for _, a := range []blas.General{f.Y, f.F} {
+		l.expect(a.Rows == len(f.Rows) && a.Cols == n &&
+			a.Rows > 0, "an array of fold %d is %d×%d, for %d samples and %d outputs", k+1, a.Rows, a.Cols,
+			len(f.Rows), n)
+	}
+	l.expect(data(h.Kind) == data(w.Kind) && len(f.Out.Names) == n &&
+		(f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
+	l.rows(&f, coefficients(m.Basis))
+	return f
 }
 
 // data is what the models of a kind are learned from.
@@ -265,7 +263,7 @@ func data(kind string) string {
 
 // rows checks which samples a fold leaves out of so many; 0 where the basis does not tell.
 func (l *loader) rows(f *Fold, count int) {
-	if l.err != nil || count == 0 {
+	if count == 0 {
 		return
 	}
 	l.expect(coefficients(f.Basis)+len(f.Rows) == count, "a fold leaves out %d of %d samples, and learned from %d",

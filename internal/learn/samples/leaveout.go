@@ -251,11 +251,6 @@ func (s *leaveOut) squareSums(R blas.General) []float64 {
 	return sum
 }
 
-// resistant reports whether the targets are learned by a loss on which gross errors have a bounded effect.
-func (o *observed) resistant() bool {
-	return o.Loss().Kind == loss.Huber || o.Loss().Kind == loss.Quantile
-}
-
 // robustResiduals measures residuals of the targets on some of the samples of all, by fits with the kernels of the
 // SPECs and the loss of Huber, and makes its δ, where the caller gave none, RobustDelta robust standard deviations of
 // them, of which the median is taken. It returns the residuals with the training set that they are of.
@@ -298,8 +293,10 @@ func (g *Grams) Winsorize(ctx context.Context, specs []string) error {
 }
 
 // Winsorize finds the δ of the loss of Huber, and makes the pseudo-observations by kernels of medium length at first.
+// It does nothing for losses on which the effect of gross errors is not bounded.
 func (r *Rows) Winsorize(ctx context.Context, specs []string) error {
-	if !r.resistant() || !r.opt.Columns.FindDelta && specs != nil && !dictionary.LearnFromTargets(specs) {
+	bounded := r.Loss().Kind == loss.Huber || r.Loss().Kind == loss.Quantile
+	if !bounded || !r.opt.Columns.FindDelta && specs != nil && !dictionary.LearnFromTargets(specs) {
 		return nil
 	}
 	first := []string{defaults.GaussianKernel}

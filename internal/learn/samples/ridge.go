@@ -29,15 +29,11 @@ type ridge struct {
 
 // Ridge prepares for kernel ridge regression on a fold.
 func (r *Rows) Ridge(fold int) (learn.Ridge, error) {
-	split, err := r.split(fold)
+	c, split, test, err := r.coded(fold)
 	if err != nil {
 		return nil, err
 	}
-	c, test, testW, err := r.coded(fold)
-	if err != nil {
-		return nil, err
-	}
-	g := &ridge{coded: c, opt: &r.opt, test: test, testW: testW, sums: map[string]blas.General{}}
+	g := &ridge{coded: c, opt: &r.opt, test: test, testW: rowsOf(r.w, split.Test), sums: map[string]blas.General{}}
 	Z, _, err := c.in.Apply(blas.TakeRows(r.x, split.Test))
 	if err != nil {
 		return nil, err

@@ -1,9 +1,10 @@
-// This file is samples given by rows of inputs.
+// This file is samples given by rows of inputs, and the sums of explicit features over them.
 
 package samples
 
 import (
 	"context"
+	"io"
 	"math"
 	"slices"
 
@@ -13,8 +14,10 @@ import (
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/learn/sums"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/stream"
 )
 
 // Rows is samples with inputs.
@@ -163,11 +166,10 @@ func (c *coded) squares() blas.General {
 	return Z
 }
 
-// coded codes the samples of a fold to train on, once, and returns its targets to test on.
-func (r *Rows) coded(fold int) (c *coded, test, testW blas.General, err error) {
-	split, err := r.split(fold)
-	if err != nil {
-		return nil, test, testW, err
+// coded codes the samples of a fold to train on, once, and returns its split and its targets to test on.
+func (r *Rows) coded(fold int) (c *coded, split learn.Split, test blas.General, err error) {
+	if split, err = r.split(fold); err != nil {
+		return nil, split, test, err
 	}
 	Y, test := r.targets(split)
 	if c = r.parts[fold]; c == nil {
@@ -175,7 +177,7 @@ func (r *Rows) coded(fold int) (c *coded, test, testW blas.General, err error) {
 			rowsOf(r.pseudo, split.Train))
 		r.parts[fold] = c
 	}
-	return c, test, rowsOf(r.w, split.Test), err
+	return c, split, test, err
 }
 
 // Split deals the samples, or the cells of their targets, to folds.
@@ -259,8 +261,8 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 	if fold == learn.All {
 		c, err = r.everything()
 	} else {
-		c, t.test, t.testW, err = r.coded(fold)
-		t.from, t.split = r, r.splits[fold]
+		c, t.split, t.test, err = r.coded(fold)
+		t.from, t.testW = r, rowsOf(r.w, t.split.Test)
 	}
 	if err != nil {
 		return nil, err
@@ -301,4 +303,78 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 	}
 	t.added, err = t.dict.WeightedGram(ctx, t.Z, t.weights, opt)
 	return t, fault.From(err)
+}
+
+// Sums are the sums of the features of SPECs over the samples of which all targets are known, apart for each fold, or
+// the data themselves where those are less than half, or where cells have weights or another loss. Scales, widths and
+// landmarks are those of all samples. Where all targets are known, the next training set of all samples with these
+// SPECs is that of the sums.
+func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn.Data, error) {
+	c, err := r.everything()
+	if err != nil {
+		return nil, err
+	}
+	var known []int
+	for i := range r.y.Rows {
+		if !slices.ContainsFunc(blas.Row(r.y, i), math.IsNaN) {
+			known = append(known, i)
+		}
+	}
+	if 2*len(known) < r.y.Rows || r.w.Cols > 1 || r.Loss().Kind != loss.Squared {
+		return r, nil
+	}
+	all := &sums.Survey{In: c.in, Sample: c.Z, Warnings: c.warnings}
+	if all.Dict, all.Weights, err = c.Resolve(ctx, specs); err != nil {
+		return nil, err
+	}
+	if c.out.Scaler != nil {
+		near := *c.out.Scaler
+		near.Constant = make([]bool, len(near.Mean))
+		all.Out = &near
+	}
+	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Survey: all, Folds: f.Folds}
+	opt.FoldGroups = learn.Pick(f.Groups, known)
+	rows := sums.Rows{
+		Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)),
+		Open: func() (stream.Source, error) {
+			return &complete{X: r.x, Y: r.y, W: r.w, fill: c.in.Fill, rest: known}, nil
+		},
+	}
+	d, err := sums.New(ctx, rows, opt)
+	if err != nil {
+		return nil, err
+	}
+	if len(known) == r.y.Rows {
+		r.sums, r.sumsOf = d, specs
+	}
+	return d, nil
+}
+
+// complete is a source of some rows, with missing inputs filled.
+type complete struct {
+	X, Y blas.General
+	W    blas.General // weights of the rows; without Data 1
+	fill []float64    // of each column of X
+	rest []int        // rows to hand out
+	row  int64        // number of the next block's first row
+}
+
+const sourceRows = 1024 // of a block
+
+func (s *complete) Next() (stream.Block, error) {
+	if len(s.rest) == 0 {
+		return stream.Block{}, io.EOF
+	}
+	rows := s.rest[:min(sourceRows, len(s.rest))]
+	b := stream.Block{
+		X: blas.TakeRows(s.X, rows), Y: blas.TakeRows(s.Y, rows), Row: s.row, Source: "the data",
+		Weights: rowsOf(s.W, rows).Data,
+	}
+	for i, v := range b.X.Data {
+		if math.IsNaN(v) {
+			b.X.Data[i] = s.fill[i%b.X.Cols]
+		}
+	}
+	s.rest, s.row = s.rest[len(rows):], s.row+int64(len(rows))
+	return b, nil
 }
