@@ -87,7 +87,8 @@ func (t *training) Space() bcd.Space {
 	if K, Y := t.Kernels(); K != nil {
 		return bcd.NewLoss(K, Y, t.W, t.opt.Columns.Loss, t.out.Offsets())
 	}
-	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, floats.Sum(t.sums.YY), int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
+	yy := floats.Sum(t.sums.YY)
+	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
 }
 
 // plain reports whether targets are learned by squares without weights.

@@ -70,7 +70,8 @@ const (
 // [kernels] are.
 func oneOutputKernel(m *model.Model) bool {
 	_, samples := m.Basis.(*model.Samples)
-	return samples && m.OutputKernels() == nil && !slices.ContainsFunc(m.Dictionary(), func(k kernel.Kernel) bool { return k.Center })
+	return samples && m.OutputKernels() == nil &&
+		!slices.ContainsFunc(m.Dictionary(), func(k kernel.Kernel) bool { return k.Center })
 }
 
 // weighted are the kernels of m that have weight, and their weights.
