@@ -28,7 +28,7 @@ func (impl Implementation) LU(a matrix, pivots []int) bool {
 		return view(a, at, at, m-at, w), pivots[at : at+w]
 	}
 	scratch, regular := zeros(min(luLeaf, k), m), true
-	lookAhead(k, a.Cols, luBlock, func(at int) {
+	lookAhead(k, a.Cols, luBlock, luBlock, func(at int) {
 		p, exchanged := panel(at)
 		regular = impl.lu(p, exchanged, scratch) && regular
 	}, func(at, lo, hi int) {
@@ -48,14 +48,13 @@ func (impl Implementation) LU(a matrix, pivots []int) bool {
 }
 
 // lookAhead factorizes the first k of n columns by panels of the given number of columns. While one job factorizes the
-// next panel, others update the columns behind it: update(at, lo, hi) applies the panel from column at on to the
-// columns from lo to before hi.
-func lookAhead(k, n, panel int, factorize func(at int), update func(at, lo, hi int)) {
+// next panel, others update stripes of the columns behind it: update(at, lo, hi) applies the panel from column at on to
+// the columns from lo to before hi. Every stripe packs the panel again; wide ones leave a thread to wait for the last.
+func lookAhead(k, n, panel, stripe int, factorize func(at int), update func(at, lo, hi int)) {
 	factorize(0)
 	for at := 0; at < k; at += panel {
 		next := min(at+panel, k)
 		behind := min(next+panel, k)
-		stripe := max(leastStripe, (n-behind)/(stripesEach*par.Threads()))
 		par.For(1+(n-behind+stripe-1)/stripe, func(job int) {
 			lo := behind + (job-1)*stripe
 			if job > 0 {
@@ -67,13 +66,6 @@ func lookAhead(k, n, panel int, factorize func(at int), update func(at, lo, hi i
 		})
 	}
 }
-
-// Each job of lookAhead updates a stripe of columns. Every stripe packs the panel again; with a few for each thread a
-// slow one costs little.
-const (
-	leastStripe = 256
-	stripesEach = 4
-)
 
 // lu is LU of no more columns than rows, which it splits in half (doi:10.1137/S0895479896297744), with scratch for a
 // leaf, transposed:

@@ -149,6 +149,9 @@ func unitRows(V, src matrix) {
 // qrBlock is the number of columns in a panel of the QR factorization.
 const qrBlock = 32
 
+// qrStripe is the number of columns that are updated at once.
+const qrStripe = 8 * qrBlock
+
 // QR overwrites the m×n a, m ≥ n, by the n orthonormal columns of its thin QR
 // factorization and, when r.Data is not nil, the n×n r by the triangular factor.
 func (impl Implementation) QR(a, r matrix) {
@@ -183,7 +186,7 @@ func (impl Implementation) Geqrf(a matrix, tau []float64) {
 	for i := range v {
 		v[i], T[i] = make([]float64, qrBlock*m), make([]float64, qrBlock*qrBlock)
 	}
-	lookAhead(k, n, qrBlock, func(at int) {
+	lookAhead(k, n, qrBlock, qrStripe, func(at int) {
 		b, i := min(qrBlock, k-at), at/qrBlock%2
 		p, V := view(a, at, at, m-at, b), head(v[i], b, m-at)
 		transpose(V, p)
