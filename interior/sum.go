@@ -143,8 +143,7 @@ func (d *Sum) move(ctx context.Context, L []innerKernel) (err error) {
 	}
 	d.toBoundary(all)
 	for j, k := range L {
-		L[j].R = blas.Clone(k.V)
-		blas.ScaleColumns(L[j].R, roots(k.S))
+		L[j].R = k.Factor()
 	}
 	d.kernels = L
 	d.Point, err = d.Evaluate(ctx, all)

@@ -199,6 +199,18 @@ func TestSpectral(t *testing.T) {
 				t.Fatalf("Dense: element %d is %g, want %g", i, v, a.Data[i])
 			}
 		}
+		R := s.Factor()
+		if R.Rows != c.n || R.Cols != c.rank {
+			t.Fatalf("Factor is %d×%d, want %d×%d", R.Rows, R.Cols, c.n, c.rank)
+		}
+		if c.rank == 0 {
+			continue
+		}
+		for i, v := range outer(R).Data {
+			if !(math.Abs(v-a.Data[i]) <= 1e-13*float64(c.n)*(1+s.Trace())) {
+				t.Fatalf("Factor: element %d of R·Rᵀ is %g, want %g", i, v, a.Data[i])
+			}
+		}
 	}
 	bad := blas.NewGeneral(2, 2)
 	bad.Data[2] = math.NaN()

@@ -135,6 +135,17 @@ func (s *Spectral) Dense(be blas.Backend, dst blas.General) {
 	blas.Mul(be, dst, false, true, scaled, s.V)
 }
 
+// Factor is R = V·diag(√S) (n×r), for which the matrix is R·Rᵀ.
+func (s *Spectral) Factor() blas.General {
+	R := blas.Clone(s.V)
+	roots := make([]float64, s.Rank())
+	for k, v := range s.S {
+		roots[k] = math.Sqrt(v)
+	}
+	blas.ScaleColumns(R, roots)
+	return R
+}
+
 // Clone returns a copy.
 func (s *Spectral) Clone() *Spectral {
 	return &Spectral{V: blas.Clone(s.V), S: append([]float64(nil), s.S...)}

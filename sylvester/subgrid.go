@@ -73,8 +73,7 @@ func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
 	if L.Rank() == 0 || len(g.cols) == 0 {
 		return out, nil
 	}
-	a := blas.TakeRows(L.V, g.cols)
-	blas.ScaleColumns(a, roots(L.S))
+	a := blas.TakeRows(L.Factor(), g.cols)
 	if len(g.root) > 0 {
 		blas.ScaleRows(a, g.root, a)
 	}
@@ -82,15 +81,6 @@ func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
 		return System{}, checkSystem(sys.L, sys.Mu, 0)
 	}
 	return out, factored(be, out.L, a)
-}
-
-// roots are the square roots of x.
-func roots(x []float64) []float64 {
-	r := make([]float64, len(x))
-	for b, v := range x {
-		r[b] = math.Sqrt(v)
-	}
-	return r
 }
 
 // take copies the part of a, in the memory of dst.

@@ -163,8 +163,7 @@ func (s *Sum) average(terms []linop.Term, r int) error {
 	at := 0
 	for _, t := range terms {
 		part := blas.View(a, 0, at, n, t.L.Rank())
-		blas.Copy(part, t.L.V)
-		blas.ScaleColumns(part, roots(t.L.S))
+		blas.Copy(part, t.L.Factor())
 		if s.root != nil {
 			blas.ScaleRows(part, s.root, part)
 		}
