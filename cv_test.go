@@ -175,3 +175,26 @@ func TestConstantInputs(t *testing.T) {
 		}
 	}
 }
+
+// TestPathsBeginAtTheConstant compares errors by a quantile of targets with next to no noise. At large λ the function
+// is next to the constant, and its errors say nothing: they may rise and fall.
+func TestPathsBeginAtTheConstant(t *testing.T) {
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		X, Y := mat.NewDense(120, 4, nil), mat.NewDense(120, 1, nil)
+		X.Apply(func(_, _ int, _ float64) float64 { return 4*rng.Float64() - 2 }, X)
+		Y.Apply(func(i, _ int, _ float64) float64 {
+			x := X.RawRowView(i)
+			return math.Sin(2*x[0])*x[1] + x[2]*x[2] + 0.02*rng.NormFloat64()
+		}, Y)
+		r, err := CrossValidate(bg, X, Y, Options{
+			Loss: "quantile:0.5", Kernels: []string{"gaussian:all:median*0.5"}, Learn: "none",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := r.Chosen(); !(p.Mean < 0.7*r.Constant) {
+			t.Errorf("seed %d: λ = %g has the loss %g, the constant %g", seed, p.Lambda, p.Mean, r.Constant)
+		}
+	}
+}

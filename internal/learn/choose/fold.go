@@ -58,10 +58,11 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 		err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors) (stop bool) {
 			record(a, at[k], e)
 			tried++
-			if e.NMSE < least {
+			if e.NMSE < (1-s.Tol)*least {
 				least, best = e.NMSE, k
 			}
-			return s.Lambdas == nil && (!(e.NMSE <= 2*least) || costly && k-best >= patience)
+			slow := costly && k-best >= patience && !s.flat(a.errors[at[k]][f], f)
+			return s.Lambdas == nil && (!(e.NMSE <= 2*least) || slow)
 		})
 		if err != nil {
 			return err
@@ -69,6 +70,12 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 		s.step(len(lambdas)-tried, math.NaN())
 	}
 	return nil
+}
+
+// flat reports whether errors on a fold are within a standard error of those of the constant, as they are at large λ.
+func (s *race) flat(errors []float64, f int) bool {
+	constant := learn.Mean(s.constant[f])
+	return math.Abs(learn.Mean(errors)-constant) <= constant/math.Sqrt(float64(s.size)/float64(s.folds))
 }
 
 // foldClosed is fold for the arms that one decomposition serves.
