@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -132,10 +135,7 @@ func (q *Model) metric(dst, d []float64) {
 		AV := q.block(q.t1, j)
 		blas.Mul(q.Backend, q.t2, true, false, q.V, AV)
 		for i := range q.Order {
-			row := blas.Row(q.t2, i)
-			for b, w := range blas.Row(q.w[j], i) {
-				row[b] *= w
-			}
+			floats.Mul(blas.Row(q.t2, i), blas.Row(q.w[j], i))
 		}
 		blas.Mul(q.Backend, AV, false, false, q.V, q.t2)
 	}
@@ -223,7 +223,7 @@ func (q *Model) scale(s, y, Ds []float64) {
 	}
 }
 
-// invertMiddle computes M⁻¹; when M is singular to rounding all pairs are forgotten.
+// invertMiddle computes M⁻¹; when M is singular all pairs are forgotten.
 func (q *Model) invertMiddle() {
 	k := len(q.S)
 	M := blas.NewGeneral(2*k, 2*k)
@@ -239,50 +239,16 @@ func (q *Model) invertMiddle() {
 		}
 		set(k+i, k+i, -blas.Dot(q.S[i], q.Y[i]))
 	}
-	var ok bool
-	if q.mid, ok = inverse(M); !ok {
+	var inverse mat.Dense
+	cond, bad := inverse.Inverse(blas.Dense(M)).(mat.Condition) // large for moves of very different sizes
+	q.mid = inverse.RawMatrix()
+	if bad && math.IsInf(float64(cond), 1) || !positive(blas.Frob(q.mid)) {
 		q.forget()
 	}
 }
 
 // forget drops all pairs.
 func (q *Model) forget() { q.S, q.Y, q.DS = nil, nil, nil }
-
-// inverse is a⁻¹ by Gauss–Jordan elimination with row exchanges; a is destroyed.
-// It reports false when a pivot vanishes.
-func inverse(a blas.General) (blas.General, bool) {
-	n := a.Rows
-	inv := blas.NewGeneral(n, n)
-	for i := range n {
-		inv.Data[i*n+i] = 1
-	}
-	for c := range n {
-		p := c
-		for i := c + 1; i < n; i++ {
-			if math.Abs(a.Data[i*n+c]) > math.Abs(a.Data[p*n+c]) {
-				p = i
-			}
-		}
-		pivot := a.Data[p*n+c]
-		if !positive(math.Abs(pivot)) {
-			return inv, false
-		}
-		for _, x := range []blas.General{a, inv} {
-			rp, rc := blas.Row(x, p), blas.Row(x, c)
-			for j := range n {
-				rp[j], rc[j] = rc[j], rp[j]/pivot
-			}
-		}
-		for i := range n {
-			if i != c {
-				f := a.Data[i*n+c]
-				blas.Axpy(-f, blas.Row(a, c), blas.Row(a, i))
-				blas.Axpy(-f, blas.Row(inv, c), blas.Row(inv, i))
-			}
-		}
-	}
-	return inv, true
-}
 
 func resize(s []float64, n int) []float64 { return slices.Grow(s[:0], n)[:n] }
 
