@@ -100,7 +100,7 @@ func (w *BartelsStewart) Solve(X blas.General, mu float64, Q blas.General) (Gene
 // nowhere is the result at no X.
 var nowhere = GeneralResult{Residual: math.NaN(), Backward: math.NaN()}
 
-// small factors the systems of a few unknowns.
+// small is for matrices that no backend is faster with.
 var small gonum.Implementation
 
 // schurBlock is the number of rows and of columns solved between two products.

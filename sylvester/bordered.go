@@ -252,7 +252,11 @@ func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, Y blas
 		copy(blas.Row(Y, i), b.elements[e].y)
 		b.product(blas.Row(res.KC, i), e, in, w)
 	}
-	res.Residual = relativeResidual(b.be, sys, C, res.KC, Y)
+	R := blas.Like(C)
+	sys.L.MulRight(b.be, R, res.KC)
+	blas.AddScaled(R, sys.Mu, C)
+	blas.AddScaled(R, -1, Y)
+	res.Residual = relative(blas.Frob(R), blas.Frob(Y))
 	if !(res.Residual <= opt.Tol) {
 		return res, notConverged(&res, opt.Tol)
 	}
@@ -361,15 +365,6 @@ func (b *Bordered) product(dst []float64, e int, in, w blas.General) {
 		i, j := max(e, f), min(e, f)
 		blas.Axpy(b.elements[i].j[j], blas.Row(w, f), dst)
 	}
-}
-
-// relativeResidual is ‖K·C·L + μC − Y‖_F/‖Y‖_F.
-func relativeResidual(be blas.Backend, sys System, C, KC, Y blas.General) float64 {
-	R := blas.Like(C)
-	sys.L.MulRight(be, R, KC)
-	blas.AddScaled(R, sys.Mu, C)
-	blas.AddScaled(R, -1, Y)
-	return relative(blas.Frob(R), blas.Frob(Y))
 }
 
 // addOuter adds alpha·x·yᵀ to A.

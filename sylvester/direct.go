@@ -221,20 +221,7 @@ func (s *tridiagonal) factor(ctx context.Context, be blas.Backend, K blas.Genera
 }
 
 // norm is Gershgorin's bound for T.
-func (s *tridiagonal) norm() float64 {
-	top := 0.0
-	for i, d := range s.d {
-		row := math.Abs(d)
-		if i > 0 {
-			row += math.Abs(s.e[i-1])
-		}
-		if i < len(s.e) {
-			row += math.Abs(s.e[i])
-		}
-		top = max(top, row)
-	}
-	return top
-}
+func (s *tridiagonal) norm() float64 { return small.Dlanst(lapack.MaxRowSum, len(s.d), s.d, s.e) }
 
 func (s *tridiagonal) apply(
 	_ context.Context, _ blas.Backend, X, B, work blas.General, rho []float64, mu float64,

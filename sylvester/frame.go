@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -188,12 +190,9 @@ func square(x float64) float64 { return x * x }
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // sum adds the elements of a; it is finite only when they are.
-func sum(a blas.General) float64 {
-	var s float64
+func sum(a blas.General) (s float64) {
 	for i := range a.Rows {
-		for _, v := range blas.Row(a, i) {
-			s += v
-		}
+		s += floats.Sum(blas.Row(a, i))
 	}
 	return s
 }

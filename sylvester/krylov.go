@@ -29,9 +29,8 @@ type krylov struct {
 	space sketch // its Q and Z, and the preconditioner made of them
 	inner Tridiagonal
 
-	store [2]blas.General // what Q and Z are views of
-	T     blas.General    // d×d
-	form  blas.General    // T as inner has it, when ready
+	T     blas.General // d×d
+	form  blas.General // T as inner has it, when ready
 	ready bool
 	b     blas.General // Qᵀ·Ỹ, as far as computed
 	c     blas.General // the coefficients, d×r
@@ -204,23 +203,9 @@ func (s *krylov) append(be blas.Backend, B, Z blas.General) {
 	for i := range d {
 		copy(blas.Row(T, i), blas.Row(s.T, i))
 	}
-	s.space.Q, s.space.Z = s.widen(0, s.space.Q, B), s.widen(1, s.space.Z, Z)
+	s.space.extend(B, Z)
 	blas.Mul(be, blas.View(T, d, 0, p, d+p), true, false, Z, s.space.Q)
 	blas.MirrorLower(T)
 	s.T = T
 	s.ready = false
-}
-
-// widen returns [a b] in the store i, which grows by doubling.
-func (s *krylov) widen(i int, a, b blas.General) blas.General {
-	l, d := b.Rows, a.Cols+b.Cols
-	if s.store[i].Rows != l || s.store[i].Cols < d {
-		wide := blas.NewGeneral(l, max(d, 2*a.Cols))
-		if a.Cols > 0 {
-			blas.Copy(blas.View(wide, 0, 0, l, a.Cols), a)
-		}
-		s.store[i] = wide
-	}
-	blas.Copy(blas.View(s.store[i], 0, a.Cols, l, b.Cols), b)
-	return blas.View(s.store[i], 0, 0, l, d)
 }

@@ -15,22 +15,21 @@ import (
 
 // masked solves systems with missing cells; see [NewMasked].
 type masked struct {
-	name     string
-	cfg      Config
-	occupied *subgrid     // the rows and columns of the first cells
-	part     *subgrid     // occupied, nil for the whole grid of weights that are at most 1
-	whole    *linop.Cells // as given
-	cells    *linop.Cells // within the part, of weights at most 1
-	full     Solver       // for a complete grid
-	rows     int          // of the whole grid
-	cols     int
-	by       preconditioned
-	chol     ObservedFactor
-	hard     bool               // iterations have spent what Cholesky's factor costs
-	op       linop.KroneckerSum // K⊗L
-	mask     linop.Mask         // P·op·P + μI
-	C, Y     blas.General       // on the part
-	kc, pc   blas.General
+	name   string
+	cfg    Config
+	part   *subgrid     // the rows and columns of the cells; nil for the whole grid of weights that are at most 1
+	whole  *linop.Cells // as given
+	cells  *linop.Cells // within the part, of weights at most 1
+	full   Solver       // for a complete grid
+	rows   int          // of the whole grid
+	cols   int
+	by     preconditioned
+	chol   ObservedFactor
+	hard   bool               // iterations have spent what Cholesky's factor costs
+	op     linop.KroneckerSum // K⊗L
+	mask   linop.Mask         // P·op·P + μI
+	C, Y   blas.General       // on the part
+	kc, pc blas.General
 }
 
 // Masked is a [Solver] for cells of given weights.
@@ -102,9 +101,8 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 	cfg.Backend = blas.Or(cfg.Backend)
 	s := &masked{name: name, cfg: cfg, op: linop.KroneckerSum{Backend: cfg.Backend}}
 	s.rows, s.cols = cells.Dims()
-	s.whole, s.occupied, s.mask.A = cells, newSubgrid(cells), &s.op
-	s.part, s.cells = s.occupied.weighted(cells)
-	s.mask.Cells = s.cells
+	s.part, s.cells = newSubgrid(cells)
+	s.whole, s.mask.A, s.mask.Cells = cells, &s.op, s.cells
 	if !slices.Contains(maskedOwn, name) {
 		s.name = "auto"
 	}
@@ -139,11 +137,11 @@ func (s *masked) Decompose(ctx context.Context, sys System) (*Decomposition, err
 			return nil, err
 		}
 	}
-	if len(s.occupied.rows) == s.rows {
+	if s.part == nil || len(s.part.rows) == s.rows {
 		return k.dec, nil
 	}
 	T := blas.NewGeneral(s.rows, k.dec.T.Cols)
-	for i, r := range s.occupied.rows {
+	for i, r := range s.part.rows {
 		copy(blas.Row(T, r), blas.Row(k.dec.T, i))
 	}
 	return &Decomposition{T, k.dec.Sigma}, nil

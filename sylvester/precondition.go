@@ -164,15 +164,10 @@ func (k *keeper) hopeless(sys System) bool {
 // far, whether what is left is forecast to cost more than with a new decomposition,
 // its making included. It settles which kind that is to be.
 func (k *keeper) overdue(sys System, residual, work, tol float64) bool {
-	k.history = append(k.history, point{residual, work})
-	n := len(k.history) - 1
-	if n < forecastOver || !(residual > tol) {
+	folds := math.Log(residual / tol)
+	left := k.left(point{residual, work}, folds, len(k.history)-forecastOver)
+	if !(folds > 0) {
 		return false
-	}
-	before := k.history[n-forecastOver]
-	left := math.Inf(1)
-	if folds := math.Log(before.residual / residual); folds > 0 {
-		left = math.Log(residual/tol) * (work - before.work) / folds
 	}
 	l, r := sys.K.Dim(), sys.L.Rank()
 	if !k.only && !k.exact && k.coarse(sys) {
@@ -182,7 +177,21 @@ func (k *keeper) overdue(sys System, residual, work, tol float64) bool {
 			return true
 		}
 	}
-	return k.stale && left > 1.5*k.renewal(l)+k.pace*math.Log(residual/tol)
+	return k.stale && left > 1.5*k.renewal(l)+k.pace*folds
+}
+
+// left forecasts the work for so many factors e by the pace since an earlier point of the history, which now ends it; 0
+// where that is too short to tell.
+func (k *keeper) left(now point, folds float64, since int) float64 {
+	k.history = append(k.history, now)
+	if len(k.history) <= forecastOver {
+		return 0
+	}
+	before := k.history[since]
+	if gained := math.Log(before.residual / now.residual); gained > 0 {
+		return folds * (now.work - before.work) / gained
+	}
+	return math.Inf(1)
 }
 
 // gap is sketchGap for the cost of a product.
@@ -353,10 +362,7 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 		if last || !(folds > 0) {
 			return nil
 		}
-		left, ok := k.left(step.Iter, folds, step.Residual)
-		if !ok {
-			return nil
-		}
+		left := k.left(point{step.Residual, float64(step.Iter)}, folds, 0)
 		each := t.product + f.iterationWork(p.x.Rows)
 		again := folds*math.Sqrt(1+f.cut)/2*each + buildWork(p.x.Rows, f.factor.Rows)
 		if decomposes() {
@@ -370,21 +376,6 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 		}
 		return nil
 	})
-}
-
-// left forecasts the iterations for so many factors e, and reports whether it can.
-func (k *keeper) left(iter int, folds, residual float64) (iterations float64, ok bool) {
-	k.history = append(k.history, point{residual, float64(iter)})
-	n := len(k.history) - 1
-	if n < forecastOver {
-		return 0, false
-	}
-	first := k.history[0]
-	gained := math.Log(first.residual / residual)
-	if !(gained > 0) {
-		return math.Inf(1), true
-	}
-	return folds * (float64(iter) - first.work) / gained, true
 }
 
 // aim gives the grid the decomposition kept, and the corrections for missing cells

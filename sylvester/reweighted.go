@@ -31,7 +31,7 @@ import (
 // that are expected to take longer, and of those that have.
 //
 // It keeps the eigenvectors after Invalidate until iterations have doubled, and serves one goroutine. Scratch:
-// 9·l·r + 4·l·n floats.
+// 9·l·r + 5·l·n floats.
 type Reweighted struct {
 	keep    keeper
 	chol    ObservedFactor
@@ -47,7 +47,7 @@ type Reweighted struct {
 	A, KA, R, KR, before blas.General // l×r: the iterate, the residual and that before it, and their products with K
 	Z, KZ, P, KP         blas.General // the preconditioned residual, the direction, and their products with K
 	coordinates, PY, PF  blas.General // of R; P∘Y and P∘F, l×n
-	rest, change         blas.General // of refinement, l×n
+	Y, rest, change      blas.General // Y on Ω, and those of refinement, l×n
 }
 
 // NewReweighted returns a solver.
@@ -74,15 +74,15 @@ func (s *Reweighted) Solve(
 ) (Result, error) {
 	res := Result{Solver: "reweighted"}
 	l, n := cells.Dims()
-	s.PY, s.PF = blas.Reshape(s.PY, l, n), blas.Reshape(s.PF, l, n)
-	cells.Keep(B, Y)
-	norm := blas.Frob(B)
+	s.Y, s.PY, s.PF = blas.Reshape(s.Y, l, n), blas.Reshape(s.PY, l, n), blas.Reshape(s.PF, l, n)
+	cells.Keep(s.Y, Y)
+	norm := blas.Frob(s.Y)
 	if err := checkSystem(sys.L, sys.Mu, norm); err != nil {
 		return res, err
 	}
 	if norm == 0 || sys.L.Rank() == 0 {
 		s.V = blas.General{}
-		blas.Scal(1/sys.Mu, B.Data)
+		blas.CopyScaled(B, 1/sys.Mu, s.Y)
 		return res, opt.check()
 	}
 	opt = opt.limited(l)
@@ -115,7 +115,7 @@ func (s *Reweighted) Solve(
 		return res, err
 	}
 	s.spread(s.KA, cells)
-	cells.Keep(B, Y)
+	blas.Copy(B, s.Y)
 	blas.AddScaled(B, -1, s.PF)
 	blas.Scal(1/sys.Mu, B.Data)
 	blas.AddScaled(s.KA, 1/sys.Mu, s.KR) // (P·B)·V = A + R/μ
@@ -169,7 +169,7 @@ func (s *Reweighted) factorIterations(sys System, cells *linop.Cells) float64 {
 	return c.cholesky(cells.Count(), 1, 1) / c.sketched.total(1, float64(len(s.lambda)), fl, float64(q))
 }
 
-// bordered solves for the right side in B by Cholesky's factor of cells before where few differ, at a cost of up to
+// bordered solves by Cholesky's factor of cells before where few differ, at a cost of up to
 // that share of a new one, and reports false where it does not. norm is that of Y.
 func (s *Reweighted) bordered(
 	ctx context.Context, B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
@@ -179,48 +179,41 @@ func (s *Reweighted) bordered(
 		return false, nil
 	}
 	s.chol.be = blas.Until(ctx, s.keep.cfg.Backend) // that before may have ended with its context
-	if !s.few.set(&s.chol, cells, share) {
-		return false, ctx.Err()
-	}
-	Y := blas.Clone(B)
-	if s.refine(B, sys, cells, norm, opt, res, Y, s.few.Apply) {
+	if s.few.set(&s.chol, cells, share) && s.refine(B, sys, cells, norm, opt, res, s.few.Apply) {
 		return true, nil
 	}
-	blas.Copy(B, Y)
 	return false, ctx.Err()
 }
 
-// direct solves for the right side in B by Cholesky's factor, and reports false where rounding leaves none that solves
+// direct solves by Cholesky's factor, and reports false where rounding leaves none that solves
 // the system. norm is that of Y.
 func (s *Reweighted) direct(
 	ctx context.Context, B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
 ) (done bool, err error) {
 	be := blas.Until(ctx, s.keep.cfg.Backend)
-	Y := blas.Clone(B)
-	s.few.spent = 0
-	s.spent = 0
+	s.few.spent, s.spent = 0, 0
 	if err := s.chol.set(ctx, be, sys, cells); err != nil {
 		if ctx.Err() == nil && errors.Is(err, ErrNotSPD) {
 			return false, nil
 		}
 		return false, cmp.Or(ctx.Err(), err)
 	}
-	return s.refine(B, sys, cells, norm, opt, res, Y, s.chol.Apply), nil
+	return s.refine(B, sys, cells, norm, opt, res, s.chol.Apply), nil
 }
 
-// refine solves for Y by the inverse of a matrix near that of the system, from 0, and reports whether that has reached
+// refine solves by the inverse of a matrix near that of the system, from 0, and reports whether that has reached
 // the tolerance.
 func (s *Reweighted) refine(
-	B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result, Y blas.General,
+	B blas.General, sys System, cells *linop.Cells, norm float64, opt Options, res *Result,
 	inverse func(dst, x blas.General),
 ) bool {
 	l, r := B.Rows, len(s.lambda)
 	s.A, s.KA, s.KR = blas.Reshape(s.A, l, r), blas.Reshape(s.KA, l, r), blas.Reshape(s.KR, l, r)
 	blas.Zero(B)
 	blas.Zero(s.KR)
-	s.rest, s.change = blas.Reshape(s.rest, l, Y.Cols), blas.Reshape(s.change, l, Y.Cols)
+	s.rest, s.change = blas.Reshape(s.rest, l, B.Cols), blas.Reshape(s.change, l, B.Cols)
 	rest, change := s.rest, s.change
-	blas.Copy(rest, Y)
+	blas.Copy(rest, s.Y)
 	for before := math.Inf(1); ; before = res.Residual {
 		inverse(blas.Vector(change.Data), blas.Vector(rest.Data))
 		blas.AddScaled(B, 1, change)
@@ -228,7 +221,7 @@ func (s *Reweighted) refine(
 		blas.Mul(s.keep.cfg.Backend, s.A, false, false, s.PF, s.V)
 		sys.K.Apply(s.KA, s.A)
 		s.spread(s.KA, cells)
-		blas.Copy(rest, Y)
+		blas.Copy(rest, s.Y)
 		blas.AddScaled(rest, -1, s.PF)
 		blas.AddScaled(rest, -sys.Mu, B)
 		res.Iter, res.Columns, res.Residual = res.Iter+1, res.Columns+r, blas.Frob(rest)/norm

@@ -124,12 +124,12 @@ func (s *rotated) round(ctx context.Context, f *frame, round int) error {
 // joint is the paper's method: conjugate gradients on the one system
 // (K⊗L + μI)·vec(C) = vec(Y) of l·n unknowns, whose condition number is
 // 1 + σ₁(K)·ρ₁(L)/μ for all columns alike. Scratch: that of [cg.Workspace] and
-// of [linop.KroneckerSum].
+// of [linop.KroneckerSum], and 2·l·n floats.
 type joint struct {
 	op   linop.KroneckerSum
 	L    linop.Spectral // with the eigenvalues ρ'
 	work cg.Workspace
-	x, b blas.General // contiguous copies of C and Y where theirs are not
+	x, b blas.General // C and Y in units of their own, contiguous
 }
 
 func (s *joint) Name() string { return "cg" }
@@ -147,16 +147,11 @@ func (s *joint) prepare(_ context.Context, f *frame) error {
 }
 
 func (s *joint) round(ctx context.Context, f *frame, _ int) error {
-	x := contiguous(&s.x, f.C)
-	blas.Scal(f.b/f.a, x.Data)
-	y := contiguous(&s.b, f.Y)
-	if f.a != 1 {
-		s.b = blas.Reshape(s.b, y.Rows, y.Cols)
-		blas.CopyScaled(s.b, 1/f.a, y)
-		y = s.b
-	}
-	residual, err := f.conjugate(ctx, &s.work, x.Data, &s.op, nil, y.Data)
-	blas.CopyScaled(f.C, f.a/f.b, x)
+	s.x, s.b = blas.Reshape(s.x, f.C.Rows, f.C.Cols), blas.Reshape(s.b, f.Y.Rows, f.Y.Cols)
+	blas.CopyScaled(s.x, f.b/f.a, f.C)
+	blas.CopyScaled(s.b, 1/f.a, f.Y)
+	residual, err := f.conjugate(ctx, &s.work, s.x.Data, &s.op, nil, s.b.Data)
+	blas.CopyScaled(f.C, f.a/f.b, s.x)
 	if stop := ctx.Err(); stop != nil { // cg has multiplied once more already
 		f.res.Residual, f.measured = residual, true
 		return stop
@@ -204,16 +199,4 @@ func onMatrices(l, n int, f func(dst, x blas.General)) linop.Operator {
 // asMatrix is the l×n matrix of which v, a contiguous column, is the row-major vec.
 func asMatrix(v blas.General, l, n int) blas.General {
 	return blas.General{Rows: l, Cols: n, Stride: n, Data: v.Data}
-}
-
-// contiguous is a itself when its rows follow each other without a gap, else a
-// copy in the memory of buf.
-func contiguous(buf *blas.General, a blas.General) blas.General {
-	if a.Stride == a.Cols {
-		a.Data = a.Data[:a.Rows*a.Cols]
-		return a
-	}
-	*buf = blas.Reshape(*buf, a.Rows, a.Cols)
-	blas.Copy(*buf, a)
-	return *buf
 }

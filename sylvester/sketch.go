@@ -72,11 +72,16 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 		return false, err
 	}
 	k.unit = max(k.unit, rounding(K))
-	if old > 0 {
-		Y, X = blas.SideBySide(k.Q, Y), blas.SideBySide(k.Z, X)
-	}
-	k.Q, k.Z = Y, X
+	k.extend(Y, X)
 	return k.factor(ctx), ctx.Err()
+}
+
+// extend appends columns to Q, and their products with K to Z.
+func (k *sketch) extend(Q, Z blas.General) {
+	if k.Q.Cols > 0 {
+		Q, Z = blas.SideBySide(k.Q, Q), blas.SideBySide(k.Z, Z)
+	}
+	k.Q, k.Z = Q, Z
 }
 
 // basisColumns of the basis are multiplied between two looks at the context: at most the third part of a second for
@@ -194,21 +199,19 @@ type Sketcher interface {
 
 // surveyor is an engine that may sketch K before it solves; the sketch is nil where it does not.
 type surveyor interface {
-	engine
 	sketch(ctx context.Context, f *frame) (*lowRank, error)
 }
 
-type sketchSolver struct{ solver }
-
-func (s *sketchSolver) Sketch(
+func (s *solver) Sketch(
 	ctx context.Context, sys System, Y blas.General, opt Options,
 ) (U blas.General, sigma []float64) {
-	if err := s.begin(Y, sys, Y, opt); err != nil {
+	engine, ok := s.engine.(surveyor)
+	if !ok || s.begin(Y, sys, Y, opt) != nil {
 		return blas.General{}, nil
 	}
 	s.opt = s.opt.filled()
 	s.res.Iter, s.res.Columns = s.billed.Iter, s.billed.Columns
-	low, err := s.engine.(surveyor).sketch(ctx, &s.frame)
+	low, err := engine.sketch(ctx, &s.frame)
 	s.billed = s.res
 	if low == nil || err != nil {
 		return blas.General{}, nil

@@ -21,12 +21,25 @@ type subgrid struct {
 	L          linop.Spectral
 }
 
-// newSubgrid is the rows and columns that have an observed cell.
-func newSubgrid(cells *linop.Cells) *subgrid {
+// newSubgrid returns the rows and columns that have an observed cell, and the cells within, of weights of at most 1. The
+// former is nil where it is the whole grid, the largest weight in every column 1.
+func newSubgrid(cells *linop.Cells) (*subgrid, *linop.Cells) {
 	l, n := cells.Dims()
 	row, col := make([]bool, l), make([]bool, n)
 	cells.Each(func(i, j int, _ float64) { row[i], col[j] = true, true })
-	return &subgrid{l: l, rows: chosen(row), cols: chosen(col)}
+	b, part := cells.ByOutput()
+	g := &subgrid{l: l, rows: chosen(row), cols: chosen(col)}
+	if len(g.rows) == l && len(g.cols) == n && b == nil {
+		return nil, cells
+	}
+	if b != nil {
+		for _, j := range g.cols {
+			g.root = append(g.root, math.Sqrt(b[j]))
+		}
+	}
+	return g, linop.WeightedCells(len(g.rows), len(g.cols), func(i, j int) float64 {
+		return square(part.Row(g.rows[i])[g.cols[j]])
+	})
 }
 
 // chosen lists the places of true.
@@ -37,24 +50,6 @@ func chosen(in []bool) (at []int) {
 		}
 	}
 	return at
-}
-
-// weighted returns g for cells that are of weight 0 outside of it, and the cells within, of weights of at most 1. It
-// is nil where it is the whole grid, the largest weight in every column 1.
-func (g *subgrid) weighted(cells *linop.Cells) (*subgrid, *linop.Cells) {
-	b, part := cells.ByOutput()
-	g.root = g.root[:0]
-	for _, j := range g.cols {
-		if b != nil {
-			g.root = append(g.root, math.Sqrt(b[j]))
-		}
-	}
-	if l, n := cells.Dims(); len(g.rows) == l && len(g.cols) == n && b == nil {
-		return nil, cells
-	}
-	return g, linop.WeightedCells(len(g.rows), len(g.cols), func(i, j int) float64 {
-		return square(part.Row(g.rows[i])[g.cols[j]])
-	})
 }
 
 // system is sys on the rows and columns of g. The rows of V that are left, times √b, are

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -33,7 +32,7 @@ import (
 //
 // It keeps scratch and the decomposition of K̄, which serves until weights or kernels
 // have changed so much that a new one is forecast to be faster; it serves one
-// goroutine. Memory: l² floats for K̄, unless Average gives it, beside those of the decomposition.
+// goroutine. Memory: that of the decomposition.
 type Sum struct {
 	cells *linop.Cells // nil for all, of weight 1
 	root  []float64    // √b_j of every column, see [subgrid]; nil for ones
@@ -74,7 +73,7 @@ func (s *Sum) Reweigh(cells *linop.Cells) {
 func (s *Sum) Average(K linop.Sum, scale float64) { s.kbar.sum, s.kbar.scale = K, scale }
 
 // Invalidate tells the solver that a kernel has changed.
-func (s *Sum) Invalidate() { s.by.keep.stale, s.kbar.formed = true, false }
+func (s *Sum) Invalidate() { s.by.keep.stale = true }
 
 // Solve reads C as the starting point and overwrites it by the solution for the given terms and μ > 0. Y is read on Ω
 // only. A nil error means that Result.Residual, ‖P·(ΣK_j·(P·C)·L_j) + μC − Y‖_F/‖Y‖_F on Ω computed by its definition,
@@ -151,7 +150,7 @@ func (s *Sum) weigh(terms []linop.Term, mu float64) (columns int, err error) {
 		s.Invalidate()
 		s.w = append(s.w[:0], s.next...)
 	}
-	s.kbar.be, s.kbar.terms, s.kbar.w = s.op.Backend, s.op.Terms, s.w
+	s.kbar.terms, s.kbar.w = s.op.Terms, s.w
 	return columns, s.average(terms, columns)
 }
 
@@ -198,17 +197,13 @@ func factored(be blas.Backend, L *linop.Spectral, a blas.General) error {
 	return nil
 }
 
-// meanKernel is K̄ = Σ_j w_j·K_j, formed when it is first multiplied by.
+// meanKernel is K̄ = Σ_j w_j·K_j, of which a decomposition is made.
 type meanKernel struct {
-	be     blas.Backend
-	terms  []linop.Term
-	w      []float64
-	sum    linop.Sum // see Sum.Average; nil for none
-	scale  float64
-	scaled []float64    // the weights of sum
-	formed bool         // a is K̄, or there is no memory for it
-	a      blas.General // K̄; empty where there is no memory
-	y      blas.General
+	terms []linop.Term
+	w     []float64
+	sum   linop.Sum // see Sum.Average; nil for none
+	scale float64
+	y     blas.General
 }
 
 func (k *meanKernel) Dim() int { return k.terms[0].K.Dim() }
@@ -216,17 +211,6 @@ func (k *meanKernel) Dim() int { return k.terms[0].K.Dim() }
 func (k *meanKernel) Apply(dst, x blas.General) {
 	if k.sum != nil {
 		k.weighted().Apply(dst, x)
-		return
-	}
-	if l := k.Dim(); !k.formed {
-		k.formed, k.a = true, blas.Reshape(k.a, 0, 0)
-		if memory.Check("sylvester: the mean of the kernels", 16*float64(l)*float64(l), "") == nil {
-			k.a = blas.Reshape(k.a, l, l)
-			k.form(k.a)
-		}
-	}
-	if k.a.Rows > 0 {
-		blas.Mul(k.be, dst, false, false, k.a, x)
 		return
 	}
 	blas.Zero(dst)
@@ -241,9 +225,9 @@ func (k *meanKernel) Apply(dst, x blas.General) {
 
 // weighted is sum with the weights of K̄.
 func (k *meanKernel) weighted() linop.Operator {
-	k.scaled = append(k.scaled[:0], k.w...)
-	blas.Scal(k.scale, k.scaled)
-	k.sum.SetWeights(k.scaled)
+	w := slices.Clone(k.w)
+	blas.Scal(k.scale, w)
+	k.sum.SetWeights(w)
 	return k.sum
 }
 
@@ -253,15 +237,6 @@ func (k *meanKernel) Dense(dst blas.General) {
 		_ = linop.Dense(context.Background(), dst, k.weighted()) // only a context can fail it
 		return
 	}
-	if k.formed && k.a.Rows > 0 {
-		blas.Copy(dst, k.a)
-		return
-	}
-	k.form(dst)
-}
-
-// form writes K̄ to dst, by way of every K_j.
-func (k *meanKernel) form(dst blas.General) {
 	one := blas.NewGeneral(dst.Rows, dst.Cols)
 	blas.Zero(dst)
 	for j, w := range k.w {

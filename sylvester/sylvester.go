@@ -169,11 +169,7 @@ func New(name string, cfg Config) (Solver, error) {
 		return nil, fmt.Errorf("sylvester: unknown solver %q (have %s)", name, strings.Join(Names(), ", "))
 	}
 	cfg.Backend = blas.Or(cfg.Backend)
-	s := solver{frame: frame{own: cfg.Backend}, engine: build(cfg)}
-	if _, ok := s.engine.(surveyor); ok {
-		return &sketchSolver{s}, nil
-	}
-	return &s, nil
+	return &solver{frame: frame{own: cfg.Backend}, engine: build(cfg)}, nil
 }
 
 // engine is what stands behind one of the names of [New]: a [method], or [auto], which chooses one for each call.
