@@ -204,17 +204,13 @@ func (s *solve) step() bool {
 		gamma = math.Min(1, -slope/2/curve)
 	}
 	for i := range n {
-		rankOne(blas.Row(s.L, i), 1-gamma, gamma*tau*v[i], v)
-		rankOne(blas.Row(s.M, i), 1-gamma, gamma*tau*w[i], v)
+		L, M := blas.Row(s.L, i), blas.Row(s.M, i)
+		blas.Scal(1-gamma, L)
+		blas.Axpy(gamma*tau*v[i], v, L)
+		blas.Scal(1-gamma, M)
+		blas.Axpy(gamma*tau*w[i], v, M)
 	}
 	return true
-}
-
-// rankOne computes x = a·x + b·v.
-func rankOne(x []float64, a, b float64, v []float64) {
-	for j := range x {
-		x[j] = a*x[j] + b*v[j]
-	}
 }
 
 func (s *solve) trace(gap float64) error {

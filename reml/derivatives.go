@@ -72,21 +72,15 @@ func (f *mixed) gradient(W blas.General) (G []blas.General, noise []float64) {
 	return G, noise
 }
 
-// addPriorGradient adds −∂ log p(L_j)/∂L_j = ½ν(L_j⁻¹ − mode·L_j⁻²).
+// addPriorGradient adds −∂ log p(L_j)/∂L_j = ½ν(L_j⁻¹ − mode·L_j⁻²), where L_j⁻¹ = BᵀB for B = A_j⁻¹.
 func (f *mixed) addPriorGradient(pt *point, G []blas.General) {
 	nu := f.priorWeight()
 	for j, B := range pt.B {
-		inverse := f.inverse(B)
+		inverse := blas.Like(B)
+		blas.GramOf(f.be, inverse, B)
 		blas.AddScaled(G[j], nu/2, inverse)
 		blas.Gemm(f.be, false, false, -nu*f.priorMode()/2, inverse, inverse, 1, G[j])
 	}
-}
-
-// inverse is L⁻¹ = BᵀB for B = A⁻¹.
-func (f *mixed) inverse(B blas.General) blas.General {
-	L := blas.NewGeneral(f.n, f.n)
-	blas.Mul(f.be, L, true, false, B, B)
-	return L
 }
 
 // byFactors is the gradient by A_j and σ, 2G_jA_j and 2σ·noise, and its derivatives at fixed G_j and noise.
@@ -124,7 +118,8 @@ func (f *mixed) priorInformation(pt *point) blas.General {
 	n, count := f.n, f.parameters(len(f.K))
 	info := blas.NewGeneral(count, count)
 	for j, B := range pt.B {
-		inverse := f.inverse(B)
+		inverse := blas.Like(B)
+		blas.GramOf(f.be, inverse, B)
 		f.each(j, func(at, a, b int) {
 			f.each(j, func(to, c, d int) {
 				v := B.Data[d*n+a] * B.Data[b*n+c]
