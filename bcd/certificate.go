@@ -120,7 +120,7 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 	omega, s := t.omega(pt.eta), t.space.inSamples()
 	if s.complete() {
 		yc, cc := s.along(&t.work, pt.X, V)
-		rest := t.space.rest() / t.mu
+		rest := s.dropped / t.mu // ⟨Y,C⟩ outside the outputs at hand, see project
 		form = shape{V: V, t: t.bestShape(yc, cc, g, math.Inf(1)), yc: rest, cc: rest / t.mu}
 		top := 0.0
 		for i, v := range form.t {

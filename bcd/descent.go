@@ -19,12 +19,14 @@ import (
 type descent struct {
 	*fit
 	chart
-	record
 	goal    float64 // relative gap to reach
 	further int     // iterations after the goal is met, for a gap of extraGoal·goal
 	cur     *iterate
 	q       *quasinewton.Model
-	since   int // iterations since all kernels were measured
+	since   int       // iterations since all kernels were measured
+	history []float64 // recent objectives, for the non-monotone test
+	lowest  float64   // relative gap so far
+	stalled int       // iterations since it fell, the objective moving by noise only
 	// advance is the next point, nil where no step lowers the objective.
 	advance func(context.Context) (*iterate, error)
 }
@@ -92,7 +94,7 @@ func (d *descent) minimize(ctx context.Context) error {
 // restart empties the model at it, with a step of about half its size.
 func (d *descent) restart(it *iterate) error {
 	d.cur = it
-	d.start(it.pt.cert.objective)
+	d.history = append(d.history[:0], it.pt.cert.objective)
 	return d.q.Begin(it.z, it.g, d.weigh(it.pt))
 }
 
@@ -118,7 +120,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 	dir := slices.Clone(target)
 	blas.Axpy(-1, cur.z, dir)
 	slope := math.Min(d.Slope(cur.g, dir, cur.z), 0) // what is positive is rounding
-	ref, tol := d.highest(), d.stepTol(decrease)
+	ref, tol := slices.Max(d.history), d.stepTol(decrease)
 	for step, try := 1.0, 0; try < backtracks; try++ {
 		pt, err := d.try(ctx, d.from(cur.pt, target, L), tol)
 		if err != nil {
@@ -196,7 +198,7 @@ func (d *descent) check(ctx context.Context, next *iterate) error {
 		d.since = 0
 	}
 	d.choose(next)
-	d.count(pt.cert.objective, pt.cert.relative(), d.t.noise(pt))
+	d.count(pt)
 	return d.accept(pt, d.goal)
 }
 
@@ -206,43 +208,25 @@ func (d *descent) learn(next *iterate) error {
 	blas.Axpy(-1, d.cur.z, s)
 	blas.Axpy(-1, d.cur.g, y)
 	d.mask(y, d.cur, next)
-	d.add(next.pt.cert.objective)
+	if d.history = append(d.history, next.pt.cert.objective); len(d.history) > historyLen {
+		d.history = d.history[1:]
+	}
 	if d.q.H.Data != nil {
 		return nil
 	}
 	return d.q.Update(s, y, next.z, d.weigh(next.pt))
 }
 
-// record is what a descent remembers of its iterates.
-type record struct {
-	history []float64 // recent objectives, for the non-monotone test
-	lowest  float64   // relative gap so far
-	stalled int       // iterations since it fell, the objective moving by noise only
-}
-
-// start forgets the objectives before this one.
-func (r *record) start(objective float64) { r.history = append(r.history[:0], objective) }
-
-// add remembers an objective, and forgets the oldest.
-func (r *record) add(objective float64) {
-	r.history = append(r.history, objective)
-	if len(r.history) > historyLen {
-		r.history = r.history[1:]
-	}
-}
-
-// highest is the largest of the recent objectives.
-func (r *record) highest() float64 { return slices.Max(r.history) }
-
 // count counts an iterate that neither lowers the relative gap nor moves the objective by more than noise.
-func (r *record) count(objective, gap, noise float64) {
+func (d *descent) count(pt *point) {
+	gap := pt.cert.relative()
 	switch {
-	case r.lowest == 0 || gap < r.lowest:
-		r.lowest, r.stalled = gap, 0
-	case math.Abs(objective-r.history[len(r.history)-1]) > noise:
-		r.stalled = 0
+	case d.lowest == 0 || gap < d.lowest:
+		d.lowest, d.stalled = gap, 0
+	case math.Abs(pt.cert.objective-d.history[len(d.history)-1]) > d.t.noise(pt):
+		d.stalled = 0
 	default:
-		r.stalled++
+		d.stalled++
 	}
 }
 

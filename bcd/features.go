@@ -150,10 +150,8 @@ func (f *features) Kernels() int          { return len(f.blocks) }
 func (f *features) Unknowns() int         { return f.H.Rows }
 func (f *features) check() error          { return f.bad }
 func (f *features) inSamples() *samples   { return nil }
-func (f *features) reducible() bool       { return true }
 func (f *features) mixed() bool           { return false }
 func (f *features) normY2() float64       { return f.yy }
-func (f *features) rest() float64         { return 0 }
 func (f *features) outputs() blas.General { return f.H }
 
 // Dim is D.
@@ -219,12 +217,6 @@ func (f *features) traceOf(eta []float64) float64 {
 	u, v := probeVector(f.Dim()), blas.NewGeneral(f.Dim(), 1)
 	f.Apply(v, u)
 	return 3 * blas.Inner(u, v)
-}
-
-// spectral divides by √s: U·diag(√s) are the eigenvectors' parts of the singular
-// vectors of Z_η, and H_η = Z_ηᵀY.
-func (f *features) spectral(H blas.General, s []float64) (blas.General, []float64) {
-	return spectralRows(H, s, func(sigma float64) float64 { return 1 / math.Sqrt(sigma) })
 }
 
 // rebase scales the blocks of W from √from to √to: C changes little, W = Z_ηᵀC with the weights.

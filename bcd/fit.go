@@ -64,8 +64,8 @@ type method interface {
 var methods = map[string]func(p *productModel) method{
 	"closed":  func(p *productModel) method { return closedForms{p.fit} },
 	"reduced": func(p *productModel) method { return &reduced{productModel: p} },
-	"paper":   newPaper,
-	"okl":     newOKL,
+	"paper":   func(p *productModel) method { return &alternation{fit: p.fit} },
+	"okl":     func(p *productModel) method { return &alternation{fit: p.fit, okl: true} },
 }
 
 // run minimises from pt, which is certified, and describes where it ends.
@@ -167,9 +167,8 @@ func (p *productModel) salvage(pt *point, goal float64) {
 	if !p.t.fixEta || !p.t.fixL || p.t.convex() || blas.Frob(pt.X) == 0 {
 		return
 	}
-	p.t.space.at(pt.eta, false).Apply(pt.AX, pt.X)
-	p.cost.columns += pt.X.Cols
-	if p.cover(context.Background(), pt) == nil {
+	pt.single = true // AX is not the product
+	if p.complete(pt) == nil {
 		_ = p.accept(pt, goal) // the fit ends by the error of its context
 	}
 }

@@ -226,10 +226,7 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 	pt.G = blas.General{}
 	A.Apply(pt.AX, X)
 	f.cost.columns += t.n
-	if err := f.measure(ctx, pt, t.all); err != nil {
-		return err
-	}
-	return t.certify(pt)
+	return f.cover(ctx, pt)
 }
 
 // directions are new columns for P: of those that one and two multiplications by

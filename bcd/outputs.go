@@ -20,14 +20,14 @@ type basis struct {
 // reduceOutputs replaces the n outputs by the k = rank(Y) coordinates of the
 // thin factorization Y = Ỹ·Pᵀ when k < n: the optimal L lives in the span of P
 // (mathematics.md §5.6), and nothing of n×n exists. With a given L fixed, or held, the outputs
-// stay, and so they do in a space that is not reducible.
+// stay, and so they do where cells are missing or weighted.
 //
 // Where k is wide or more, P is the beginning of a basis that grows, but for a sum, whose steps bound memory.
 func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b basis, err error) {
 	c, space := *p, p.Space
 	q = &c
 	stay := p.Model.fixL() && p.L != nil || opt.hold && p.Space.Outputs() < p.wide
-	if space.reducible() && !stay {
+	if space.inSamples().observed() == nil && !stay {
 		be, Y := blas.Or(opt.Backend), space.outputs()
 		if min(Y.Rows, Y.Cols) >= p.wide && opt.Solver != "okl" && p.Model != Sum {
 			var V blas.General

@@ -147,7 +147,7 @@ func (d *blocks) bestPoint(ctx context.Context, target float64) (*point, error) 
 		if err != nil {
 			return nil, err
 		}
-		highest := d.highest()
+		highest := slices.Max(d.history)
 		if d.t.approximate() {
 			highest = pt.cert.objective
 		}
@@ -259,7 +259,7 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 	H := blas.NewGeneral(len(s), t.n)
 	if !t.approximate() {
 		blas.Mul(t.be, H, true, false, U, t.space.rhs(pt.eta))
-		p.H, p.S = t.space.spectral(H, s)
+		p.H, p.S = t.spectral(H, s)
 		return p
 	}
 	space := t.space.inSamples()
@@ -276,8 +276,26 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 	blas.Mul(t.be, p.Tilt, true, false, UC, SUC)
 	blas.AddScaled(p.Tilt, -1, pt.G)
 	blas.Symmetrize(p.Tilt)
-	p.H, p.S = t.space.spectral(H, s)
+	p.H, p.S = t.spectral(H, s)
 	return p
+}
+
+// spectral turns H = UᵀB_η, U the eigenvectors of A_η of ascending eigenvalues sigma, into what stands for UᵀY, and both
+// into descending order, without the rounding of 0. In feature space, where H_η = Z_ηᵀY, U·diag(√sigma) are the
+// eigenvectors' parts of the singular vectors of Z_η.
+func (t *task) spectral(H blas.General, sigma []float64) (blas.General, []float64) {
+	N := len(sigma)
+	least := linop.RankDrop * 0x1p-52 * float64(N) * sigma[N-1]
+	out, s := blas.NewGeneral(N, H.Cols), make([]float64, 0, N)
+	for i := N - 1; i >= 0 && sigma[i] > least; i-- {
+		row := blas.Row(out, len(s))
+		copy(row, blas.Row(H, i))
+		if t.space.inSamples() == nil {
+			blas.Scal(1/math.Sqrt(sigma[i]), row)
+		}
+		s = append(s, sigma[i])
+	}
+	return blas.View(out, 0, 0, len(s), H.Cols), s
 }
 
 // fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last q count; nil where

@@ -17,25 +17,18 @@ import (
 	"github.com/iokl/iokl/regularizer"
 )
 
-// newPaper is the block coordinate descent of Sindhwani, Minh and Lozano with the
-// formulas of mathematics.md §3: C by the inner solver to the residual CG of
-// [Inexact], L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its
-// closed form at the f that results. Every block lowers the objective.
-func newPaper(p *productModel) method {
-	var fw frankwolfe.Workspace
-	return &alternation{fit: p.fit, nextL: func(ctx context.Context, pt *point, q *quadratic,
-		how Inexact,
-	) (*linop.Spectral, error) {
-		return p.t.frankWolfe(ctx, &fw, pt, q, how.SDP)
-	}}
-}
-
-// alternation is block coordinate descent over C, L and η with the given L step. Its
-// steps are short: C is solved more exactly once its error hides what they gain.
+// alternation is block coordinate descent over C, L and η. Its steps are short: C is solved more exactly once its error
+// hides what they gain.
+//
+// The solver paper is that of Sindhwani, Minh and Lozano with the formulas of mathematics.md §3: C by the inner solver to
+// the residual CG of [Inexact], L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its closed form at the f
+// that results. Every block lowers the objective. The solver okl is the output kernel learning of Dinuzzo et al. (2011)
+// with the input weights by their closed form unless they are fixed: the trace bound gives way to the penalty ρ‖L‖²_F.
 type alternation struct {
 	*fit
-	q     quadratic
-	nextL func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error)
+	okl bool
+	q   quadratic
+	fw  frankwolfe.Workspace
 }
 
 func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) error {
@@ -55,7 +48,11 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 			var err error
 			phase.Do(ctx, phase.LStep, func(ctx context.Context) {
 				t.space.quadratic(&a.q, &t.work, pt.eta, pt.X, pt.AX, pt.L)
-				L, err = a.nextL(ctx, pt, &a.q, how)
+				if a.okl {
+					L, err = t.sylvesterL(&a.q)
+				} else {
+					L, err = t.frankWolfe(ctx, &a.fw, pt, &a.q, how.SDP)
+				}
 			})
 			if err != nil {
 				return err
@@ -99,21 +96,9 @@ func (t *task) frankWolfe(
 	return linop.NewSpectral(t.be, L, eigenDrop)
 }
 
-// newOKL is the output kernel learning of Dinuzzo et al. (2011) with the input
-// weights by their closed form unless they are fixed: the trace bound gives way to
-// the penalty ρ‖L‖²_F, and the L step solves
+// sylvesterL is the L step of okl, by the eigendecomposition of AᵀA (mathematics.md §6):
 //
 //	AᵀA·L + L·AᵀA + 2lρL = AᵀY + YᵀA − λl·B
-//
-// by the eigendecomposition of AᵀA (mathematics.md §6).
-func newOKL(p *productModel) method {
-	return &alternation{fit: p.fit, nextL: func(_ context.Context, _ *point, q *quadratic, _ Inexact) (*linop.Spectral,
-		error,
-	) {
-		return p.t.sylvesterL(q)
-	}}
-}
-
 func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
 	n := t.n
 	V, w := q.AtA, make([]float64, n)

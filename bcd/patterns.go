@@ -131,8 +131,7 @@ func (p *Pattern) stand(be blas.Backend) (R, T blas.General, err error) {
 type factorRows struct {
 	f     *features
 	space Space
-	R     blas.General
-	s     []float64 // RRᵀ = diag(s)
+	R     blas.General // of orthogonal rows
 }
 
 // factorRows makes these rows, once.
@@ -154,10 +153,6 @@ func (f *features) factorRows(be blas.Backend) (*factorRows, error) {
 	var err error
 	if w.space, w.R, err = NewPatterns([]Pattern{part}, f.blocks, be); err != nil {
 		return nil, err
-	}
-	w.s = make([]float64, w.R.Rows)
-	for i := range w.s {
-		w.s[i] = square(blas.Nrm2(blas.Row(w.R, i)))
 	}
 	f.rows = w
 	return w, nil
@@ -206,8 +201,8 @@ func (w *factorRows) coefficients(s *State, be blas.Backend) blas.General {
 	}
 	C := blas.NewGeneral(w.R.Rows, V.Cols)
 	blas.Mul(blas.Or(be), C, false, false, w.R, V)
-	for i, s := range w.s {
-		if s > 0 {
+	for i := range C.Rows {
+		if s := square(blas.Nrm2(blas.Row(w.R, i))); s > 0 {
 			blas.Scal(1/s, blas.Row(C, i))
 		}
 	}

@@ -72,15 +72,13 @@ type blocks struct {
 	// Kernels that take part in steps. One leaves when its weight has reached 0 and the gradient keeps it there; every
 	// checkEvery iterations, and before convergence is claimed, all kernels are measured and those that a projected
 	// gradient step would raise come back.
-	active  []int
-	on      []bool // of every kernel: it is among active
+	active  []int // in order
 	outputs outputSteps
 }
 
 // newBlocks begins at a measured point.
 func newBlocks(f *fit, pt *point, goal float64) (*blocks, error) {
 	d := &blocks{descent: &descent{fit: f, goal: goal, further: extraSteps}, active: f.t.all}
-	d.on = slices.Repeat([]bool{true}, f.t.m)
 	d.chart, d.advance = d, d.inTurn
 	if f.t.approximate() { // the bound over L is loose, and more iterations lower the objective little
 		d.further = 0
@@ -136,7 +134,7 @@ func (d *blocks) taking() []int { return d.active }
 // mask clears the entries of kernels that are not active.
 func (d *blocks) mask(y []float64, _, _ *iterate) {
 	for j := range d.q.Weights {
-		if !d.on[j] {
+		if _, on := slices.BinarySearch(d.active, j); !on {
 			y[j] = 0
 		}
 	}
@@ -189,9 +187,8 @@ func (d *blocks) Project(z []float64) ([]*linop.Spectral, error) {
 // here with one σ for each column b of C, floor_b = μ/σ_b; at the optimum the
 // remaining factors Σ_i σ_i·c_ib² are equal in the range of L.
 func (d *blocks) weigh(pt *point) quasinewton.Weighing {
-	floors := d.floors(pt)
 	return func(V blas.General, rho []float64) []blas.General {
-		n, floor := len(rho), floors(V)
+		n, floor := len(rho), d.floors(pt, V)
 		top, w := rho[n-1], blas.NewGeneral(n, n)
 		for a := range n {
 			row := blas.Row(w, a)
@@ -209,19 +206,17 @@ func (d *blocks) weigh(pt *point) quasinewton.Weighing {
 // floors are μ/σ_b for the columns v_b of V, with σ_b = v_bᵀCᵀA_ηC·v_b/‖C·v_b‖², the
 // mean of A_η that this column of C sees, or that of all columns where the space
 // does not tell them apart.
-func (d *blocks) floors(pt *point) func(V blas.General) []float64 {
-	return func(V blas.General) []float64 {
-		s := d.t.space.inSamples()
-		if !s.complete() {
-			return slices.Repeat([]float64{d.t.floor(blas.Trace(pt.G), pt.cc)}, d.t.n)
-		}
-		_, sizes := s.along(&d.t.work, pt.X, V)
-		floors := blas.Forms(d.t.be, V, pt.G)
-		for b := range floors {
-			floors[b] = d.t.floor(floors[b], sizes[b])
-		}
-		return floors
+func (d *blocks) floors(pt *point, V blas.General) []float64 {
+	s := d.t.space.inSamples()
+	if !s.complete() {
+		return slices.Repeat([]float64{d.t.floor(blas.Trace(pt.G), pt.cc)}, d.t.n)
 	}
+	_, sizes := s.along(&d.t.work, pt.X, V)
+	floors := blas.Forms(d.t.be, V, pt.G)
+	for b := range floors {
+		floors[b] = d.t.floor(floors[b], sizes[b])
+	}
+	return floors
 }
 
 // floor is μ/σ for the σ = seen/size of columns of C, and at least so much that the metric is finite.

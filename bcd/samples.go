@@ -122,8 +122,7 @@ func (s *samples) inSamples() *samples { return s }
 
 // complete reports whether all cells have the weight of their row. Only then do the outputs decouple in the
 // eigenvectors of L.
-func (s *samples) complete() bool  { return s != nil && s.cells == nil }
-func (s *samples) reducible() bool { return s.complete() }
+func (s *samples) complete() bool { return s != nil && s.cells == nil }
 
 func (s *samples) setWeights(eta []float64) {
 	if s.unit != 1 {
@@ -182,7 +181,6 @@ func (s *samples) observed() *linop.Cells {
 
 func (s *samples) rhs([]float64) blas.General                                { return s.Y }
 func (s *samples) normY2() float64                                           { return s.yy }
-func (s *samples) rest() float64                                             { return s.dropped }
 func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 { return 1 }
 
 // outputs is Y with NaN in the missing cells.
@@ -200,24 +198,6 @@ func (s *samples) outputs() blas.General {
 		}
 	}
 	return Y
-}
-
-func (s *samples) spectral(H blas.General, sigma []float64) (blas.General, []float64) {
-	return spectralRows(H, sigma, func(float64) float64 { return 1 })
-}
-
-// spectralRows are the rows of positive eigenvalue in descending order, times scale.
-func spectralRows(H blas.General, sigma []float64, scale func(sigma float64) float64) (blas.General, []float64) {
-	N := len(sigma)
-	least := linop.RankDrop * 0x1p-52 * float64(N) * sigma[N-1]
-	out, s := blas.NewGeneral(N, H.Cols), make([]float64, 0, N)
-	for i := N - 1; i >= 0 && sigma[i] > least; i-- {
-		row := blas.Row(out, len(s))
-		copy(row, blas.Row(H, i))
-		blas.Scal(scale(sigma[i]), row)
-		s = append(s, sigma[i])
-	}
-	return blas.View(out, 0, 0, len(s), H.Cols), s
 }
 
 // rebase leaves C: it changes little.

@@ -46,9 +46,8 @@ type Space interface {
 	// mixed reports whether A_η is worth taking in single precision where that is exact enough.
 	mixed() bool
 
-	// normY2 is ‖Y‖²_F, and rest what measures count of it outside the outputs at hand, see project.
+	// normY2 is ‖Y‖²_F.
 	normY2() float64
-	rest() float64
 	// rounding is how much of fit, a value of measures, may be rounding.
 	rounding(fit float64) float64
 	// residualScale is what a relative residual in Y is to be multiplied by for one
@@ -61,10 +60,6 @@ type Space interface {
 	norms(w *work, eta []float64, X blas.General, L *linop.Spectral) []float64
 	// rebase makes X, the solution for the weights from, a start for the weights to.
 	rebase(X blas.General, from, to []float64)
-	// spectral turns H = UᵀB_η, U the eigenvectors of A_η of ascending eigenvalues s,
-	// into what stands for UᵀY, and both into descending order; it may overwrite and
-	// leaves out what has no part in h but a constant.
-	spectral(H blas.General, s []float64) (blas.General, []float64)
 	// quadratic fills in the step from L at fixed X.
 	quadratic(q *quadratic, w *work, eta []float64, X, AX blas.General, L *linop.Spectral)
 
@@ -75,8 +70,6 @@ type Space interface {
 
 	// outputs is the matrix whose row space holds the optimal L, with NaN where no target is observed.
 	outputs() blas.General
-	// reducible reports whether outputs may be replaced by fewer combinations of them, which the next two do.
-	reducible() bool
 	// project is the same space with outputs·P in place of outputs (P has orthonormal
 	// columns). The objective goes on counting what of Y lies outside the range of P.
 	project(be blas.Backend, P blas.General) Space

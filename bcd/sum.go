@@ -135,7 +135,7 @@ func (p *Problem) checkSum(opt Options) error {
 		return refuse("needs products with single kernels, which %T does not offer", p.Space.inSamples().K)
 	}
 	m, n := p.Space.Kernels(), p.Space.Outputs()
-	if p.Space.reducible() {
+	if p.Space.inSamples().observed() == nil {
 		n = min(n, p.Space.Unknowns())
 	}
 	numbers := m * n * n

@@ -209,7 +209,8 @@ func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64
 }
 
 // measure fills pt's measures, with c_j for the kernels of idx and 0 for the others,
-// and returns the columns that it multiplied by A_η.
+// and returns the columns that it multiplied by A_η. It reports kernels that cannot be positive semidefinite, and values
+// that are not finite.
 func (t *task) measure(pt *point, idx []int) (columns int, err error) {
 	part := make([]float64, len(idx))
 	t.space.measure(&pt.measures, part, idx, &t.work, pt.eta, pt.X, pt.AX, pt.L)
@@ -219,20 +220,15 @@ func (t *task) measure(pt *point, idx []int) (columns int, err error) {
 	}
 	columns, t.work.columns = t.work.columns, 0
 	pt.rounded = t.space.inSamples().rounded()
-	return columns, checkMeasures(pt)
-}
-
-// checkMeasures reports kernels that cannot be positive semidefinite, and values that are not finite.
-func checkMeasures(pt *point) error {
 	if v := pt.fit + pt.norm + pt.yc + pt.cc + floats.Sum(pt.c); math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Errorf("%w: the objective is not finite", ErrInput)
+		return columns, fmt.Errorf("%w: the objective is not finite", ErrInput)
 	}
 	for j, v := range pt.c {
 		if v < 0 {
-			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
+			return columns, fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
 		}
 	}
-	return nil
+	return columns, nil
 }
 
 // noise is how much of the objective at pt its inexact C, and rounding, may account for.

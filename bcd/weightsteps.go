@@ -116,8 +116,8 @@ func (d *blocks) choose(it *iterate) {
 	d.t.reg.Project(probe)
 	var idx []int
 	for j, e := range it.pt.eta {
-		d.on[j] = e > 0 || probe[j] > 0 && (it.pt.complete || d.on[j])
-		if d.on[j] {
+		_, on := slices.BinarySearch(d.active, j)
+		if e > 0 || probe[j] > 0 && (it.pt.complete || on) {
 			idx = append(idx, j)
 		}
 	}
