@@ -163,7 +163,7 @@ func (t *task) highestBound(pt *point, low float64) float64 {
 // would give on a full grid. V and g are eigenvectors and eigenvalues of G.
 func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, low float64) (float64, error) {
 	A, w := s.at(pt.eta, false), &t.work
-	X, XV, AX, G := blas.Clone(pt.X), blas.Like(pt.X), blas.Like(pt.X), blas.NewGeneral(t.n, t.n)
+	X, AX, G := blas.Clone(pt.X), blas.Like(pt.X), blas.NewGeneral(t.n, t.n)
 	left := func() float64 { return pt.cert.objective/t.lambda - t.omega(pt.eta) - low }
 	for range shapeSteps {
 		yc, cc := s.along(w, X, V)
@@ -172,10 +172,7 @@ func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, 
 			most = 1
 			clear(cc)
 		}
-		shape := t.bestShape(yc, cc, g, most)
-		blas.Mul(t.be, XV, false, false, X, V)
-		blas.ScaleColumns(XV, shape)
-		blas.Mul(t.be, X, false, true, XV, V)
+		w.mulRight(X, X, &linop.Spectral{V: V, S: t.bestShape(yc, cc, g, most)})
 		s.cells.Keep(X, X)
 		if s.convex() {
 			s.loss.Clip(X, t.mu)
@@ -337,7 +334,7 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 	blas.GramOf(t.be, CC, pt.X)
 	top := maxOf(pt.top)
 	rest := f.s.dropped / t.mu
-	T, M, W := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
+	M, W := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
 	value := func(share float64) float64 {
 		levelOf := func(j int) float64 {
 			if f.norm.P > 1 {
@@ -345,10 +342,7 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 			}
 			return share * top
 		}
-		blas.Zero(T)
-		for i := range t.n {
-			T.Data[i*t.n+i] = 1
-		}
+		T := linop.ScaledIdentity(t.n, 1).V
 		for _, j := range idx {
 			level := levelOf(j)
 			if !(pt.top[j] > level) {
@@ -363,14 +357,12 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 			if !(g[t.n-1] > level) {
 				continue
 			}
-			blas.Mul(t.be, W, false, false, T, V)
 			for i, v := range g {
 				if g[i] = 1; v > level {
 					g[i] = math.Sqrt(level / v)
 				}
 			}
-			blas.ScaleColumns(W, g)
-			blas.Mul(t.be, T, false, true, W, V)
+			t.work.mulRight(T, T, &linop.Spectral{V: V, S: g})
 		}
 		blas.Mul(t.be, W, false, false, CC, T)
 		cut := make([]float64, len(pt.top))

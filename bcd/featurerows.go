@@ -25,8 +25,7 @@ const partShare = 0.7
 
 // prepare packs the part for the weights of f, unless it is packed, and reports whether it is to be used.
 func (p *activeRows) prepare(f *features) bool {
-	whole, ok := f.gamma.(blas.Packed)
-	if p.checked || !ok {
+	if p.checked || f.packed == nil {
 		return p.packed != nil
 	}
 	p.checked = true
@@ -43,7 +42,7 @@ func (p *activeRows) prepare(f *features) bool {
 		return false
 	}
 	p.packed = p.be.NewPacked(len(rows), blas.Float64)
-	p.packed.Sum([]float64{1}, []*blas.Sym{partOf(whole, rows)})
+	p.packed.Sum([]float64{1}, []*blas.Sym{partOf(f.packed, rows)})
 	return true
 }
 

@@ -15,7 +15,8 @@ import (
 // features is the problem over W = Z_ηᵀC (D×n): Γ_η W L + μW = H_η with
 // Γ_η = S·Γ·S, H_η = S·H and S = diag(√η_j) by blocks (mathematics.md §5.5).
 type features struct {
-	gamma   gramMatrix // Γ = ZᵀZ at unit weights
+	gamma   linop.Operator // Γ = ZᵀZ at unit weights
+	packed  blas.Packed    // Γ; nil where it is known by products only
 	H       blas.General
 	yy      float64
 	l       int
@@ -34,20 +35,6 @@ type features struct {
 	rows    *factorRows  // once a sum was asked for
 }
 
-// gramMatrix is what the space asks of Γ; blas.Packed is one.
-type gramMatrix interface {
-	Mul(dst, x blas.General)
-	Dense(dst blas.General)
-}
-
-// implicit is Γ known by its products only.
-type implicit struct{ linop.Operator }
-
-func (g implicit) Mul(dst, x blas.General) { g.Apply(dst, x) }
-func (g implicit) Dense(dst blas.General) {
-	_ = linop.Dense(context.Background(), dst, g.Operator) // has no error without a deadline
-}
-
 // NewFeatures is the space of weights W (D×n) for explicit factors K_j = Z_j Z_jᵀ,
 // given by one pass over the data: Gamma = ZᵀZ (D×D, lower triangle read),
 // H = ZᵀY (D×n), yy = ‖Y‖²_F, the number l of samples and the widths d_j of the
@@ -63,9 +50,11 @@ func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas
 		return f
 	}
 	f.part.be = blas.Or(be)
-	packed := f.part.be.NewPacked(Gamma.Rows, blas.Float64)
-	packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
-	f.gamma = packed
+	f.packed = f.part.be.NewPacked(Gamma.Rows, blas.Float64)
+	f.packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
+	gram := linop.NewGram(f.packed, f.part.be)
+	gram.SetWeights([]float64{1})
+	f.gamma = gram
 	return f
 }
 
@@ -74,7 +63,7 @@ func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas
 // Sylvester solvers are for it; an exact one asks gamma for all D columns.
 func NewFeaturesOperator(gamma linop.Operator, H blas.General, yy float64, l int, blocks []int) Space {
 	f := newFeatures(H, yy, l, blocks, gamma.Dim(), gamma.Dim())
-	f.gamma = implicit{gamma}
+	f.gamma = gamma
 	return f
 }
 
@@ -177,13 +166,13 @@ func (f *features) Apply(dst, x blas.General) {
 	}
 	f.in = blas.Reshape(f.in, x.Rows, x.Cols)
 	blas.ScaleRows(f.in, f.inner, x)
-	f.gamma.Mul(dst, f.in)
+	f.gamma.Apply(dst, f.in)
 	blas.ScaleRows(dst, f.inner, dst)
 }
 
 // Dense writes Γ_η.
 func (f *features) Dense(dst blas.General) {
-	f.gamma.Dense(dst)
+	_ = linop.Dense(context.Background(), dst, f.gamma) // has no error without a deadline
 	blas.ScaleRows(dst, f.inner, dst)
 	blas.ScaleColumns(dst, f.inner)
 }
@@ -240,7 +229,7 @@ func (f *features) probe() []float64 {
 			fill(blas.Row(in, i)[j:], u.Data[i])
 		}
 	}
-	f.gamma.Mul(out, in)
+	f.gamma.Apply(out, in)
 	for j := range v {
 		v[j] = blas.Inner(blas.View(in, 0, j, f.Dim(), 1), blas.View(out, 0, j, f.Dim(), 1))
 	}
@@ -263,47 +252,45 @@ func (f *features) withTargets(H blas.General) *features {
 }
 
 // half is Z_ηᵀC at C = (Y − Z_η·W·L)/μ, as measure has it.
-func (f *features) half(w *work, eta []float64, _, AW blas.General, L *linop.Spectral) (blas.General, linop.Operator) {
-	f.setWeights(eta)
-	R := blas.Like(AW)
-	w.mulRight(R, AW, L)
-	blas.Scal(-1/w.mu, R.Data)
-	blas.AddScaled(R, 1/w.mu, f.scaled)
+func (f *features) half(t *task, pt *point) (blas.General, linop.Operator) {
+	f.setWeights(pt.eta)
+	R := blas.Like(pt.AX)
+	t.work.mulRight(R, pt.AX, pt.L)
+	blas.Scal(-1/t.mu, R.Data)
+	blas.AddScaled(R, 1/t.mu, f.scaled)
 	return R, nil
 }
 
 // measure works with C = (Y − Z_η·W·L)/μ, whose factors on the features at unit
 // weights are V = ZᵀC = (H − Γ·S·W·L)/μ. The bound from below holds for any C, hence
 // for that of the rounded product W·L, whose rounding only fit has to allow for.
-func (f *features) measure(
-	m *measures, c []float64, idx []int, w *work, eta []float64, W, AW blas.General, L *linop.Spectral,
-) {
-	f.setWeights(eta)
-	D, n := f.H.Rows, f.H.Cols
-	w.xl, w.tall = blas.Reshape(w.xl, D, n), blas.Reshape(w.tall, D, n)
+func (f *features) measure(t *task, pt *point, c []float64, idx []int) {
+	f.setWeights(pt.eta)
+	D, w, m, W, L := f.H.Rows, &t.work, &pt.measures, pt.X, pt.L
+	w.xl, w.tall = blas.Reshape(w.xl, D, t.n), blas.Reshape(w.tall, D, t.n)
 	WL, V := w.xl, w.tall
 	w.mulRight(WL, W, L)
 	terms, through := f.terms(WL), maxOf(L.S)*f.terms(W)
-	used := f.multiplied(V, WL, w, AW, L, terms, through)
+	used := f.multiplied(V, WL, w, pt, terms, through)
 	HWL := blas.Inner(f.scaled, WL)
 	FF := blas.Inner(WL, V)
 	m.norm, m.form = blas.Inner(W, WL), 0
 	m.fit = f.yy - 2*HWL + FF
-	m.yc = (f.yy - HWL) / w.mu
-	m.cc = m.fit / (w.mu * w.mu)
+	m.yc = (f.yy - HWL) / t.mu
+	m.cc = m.fit / (t.mu * t.mu)
 	size := math.Sqrt(f.yy) + math.Max(terms, math.Sqrt(math.Max(FF, 0)))
 	m.rounding.fit = termRounding * size * (size + 3*through) // of the sums, of WL and of AW·L
 	f.unscale(V, WL, w, idx)
-	f.coefficients(V, used, m, w.mu, maxOf(L.S))
-	if !w.skipG {
+	f.coefficients(V, used, m, t.mu, maxOf(L.S))
+	if !t.fixL {
 		blas.ScaleRows(WL, f.root, V) // Z_ηᵀC
-		m.G = blas.Reshape(m.G, n, n)
-		blas.GramOf(w.be, m.G, WL)
+		m.G = blas.Reshape(m.G, t.n, t.n)
+		blas.GramOf(t.be, m.G, WL)
 	}
 	U := w.half(V, L)
 	for k, j := range idx {
 		c[k] = f.blockNorm(U, j)
-		m.form += eta[j] * c[k]
+		m.form += pt.eta[j] * c[k]
 	}
 }
 
@@ -312,10 +299,8 @@ func (f *features) measure(
 // its rounding, times L^½, is small beside (H_η − Γ_ηWL)·L^½, whose blocks the c_j are the squares
 // of. W is as large as H_η/μ where L is 0, so that this fails for ill-conditioned systems; Γ_η
 // then multiplies WL.
-func (f *features) multiplied(
-	dst, WL blas.General, w *work, AW blas.General, L *linop.Spectral, terms, through float64,
-) float64 {
-	w.mulRight(dst, AW, L)
+func (f *features) multiplied(dst, WL blas.General, w *work, pt *point, terms, through float64) float64 {
+	w.mulRight(dst, pt.AX, pt.L)
 	if !(through > 2*terms) {
 		return math.Max(terms, through)
 	}
@@ -326,7 +311,7 @@ func (f *features) multiplied(
 	f.in = blas.Reshape(f.in, dst.Rows, dst.Cols)
 	blas.Copy(f.in, f.scaled)
 	blas.AddScaled(f.in, -1, dst)
-	if termRounding*through*math.Sqrt(maxOf(L.S)*size) <= formTol*blas.Frob(w.half(f.in, L)) {
+	if termRounding*through*math.Sqrt(maxOf(pt.L.S)*size) <= formTol*blas.Frob(w.half(f.in, pt.L)) {
 		return through
 	}
 	f.Apply(dst, WL)
@@ -379,8 +364,8 @@ func (f *features) blockNorm(U blas.General, j int) float64 {
 }
 
 // norms are tr(W_jᵀW_jL), for f_j = √η_j·Z_jW_jL.
-func (f *features) norms(w *work, _ []float64, W blas.General, L *linop.Spectral) []float64 {
-	U, v := w.half(W, L), make([]float64, len(f.blocks))
+func (f *features) norms(t *task, pt *point, L *linop.Spectral) []float64 {
+	U, v := t.work.half(pt.X, L), make([]float64, len(f.blocks))
 	for j := range v {
 		v[j] = f.blockNorm(U, j)
 	}
@@ -393,7 +378,7 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 	if slices.ContainsFunc(idx, func(j int) bool { return f.eta[j] == 0 }) {
 		f.in = blas.Reshape(f.in, V.Rows, V.Cols)
 		blas.ScaleRows(f.in, f.root, WL)
-		f.gamma.Mul(V, f.in)
+		f.gamma.Apply(V, f.in)
 		blas.Scal(1/f.unit, V.Data)
 		w.columns += V.Cols
 		return
@@ -405,12 +390,12 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 	}
 }
 
-func (f *features) quadratic(q *quadratic, w *work, eta []float64, W, AW blas.General, _ *linop.Spectral) {
-	f.setWeights(eta)
-	n, be := f.H.Cols, w.be
+func (f *features) quadratic(t *task, pt *point, q *quadratic) {
+	f.setWeights(pt.eta)
+	n, be, W := t.n, t.be, pt.X
 	q.YY = f.yy
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
-	blas.Mul(be, q.AtA, true, false, W, AW)
+	blas.Mul(be, q.AtA, true, false, W, pt.AX)
 	blas.Symmetrize(q.AtA)
 	blas.Mul(be, q.AtY, true, false, W, f.scaled)
 	blas.GramOf(be, q.B, W)

@@ -247,7 +247,7 @@ func TestFeaturesOperator(t *testing.T) {
 	multiplies := 0
 	op := linop.Func{N: f.Dim(), F: func(dst, x blas.General) {
 		multiplies++
-		f.gamma.Mul(dst, x)
+		f.gamma.Apply(dst, x)
 	}}
 	byProducts := *stored
 	byProducts.Space = NewFeaturesOperator(op, f.H, f.yy, f.l, f.blocks)

@@ -79,7 +79,7 @@ func (g *growing) gradientAt(ctx context.Context, pt *point) *gradient {
 	f, t := g.fit, g.t
 	t.form(ctx, pt.eta, false)
 	G := &gradient{be: t.be, P: f.basis.P, B: f.basis.whole.rhs(pt.eta), mu: t.mu}
-	E, A := t.space.half(&t.work, pt.eta, pt.X, pt.AX, pt.L)
+	E, A := t.space.half(t, pt)
 	G.E, G.A = inside(t, pt, E), A
 	return G
 }
@@ -260,9 +260,9 @@ func (g *growing) directions(ctx context.Context, pt *point) (blas.General, erro
 	z := Z.Cols
 	GZ, M := blas.NewGeneral(n, z), blas.NewGeneral(q+z, q+z)
 	op.Apply(GZ, Z)
-	within := blas.View(M, 0, 0, q, q)
-	g.shapedWithin(within, pt.G, form)
-	_, old, err := t.eigen(within)
+	TGT := form.within(t.be, pt.G)
+	blas.Copy(blas.View(M, 0, 0, q, q), TGT)
+	_, old, err := t.eigen(TGT)
 	if err != nil {
 		return Z, err
 	}
@@ -280,22 +280,15 @@ func (g *growing) directions(ctx context.Context, pt *point) (blas.General, erro
 func (g *growing) chosen(Z, vectors blas.General, theta []float64, top float64, room int) blas.General {
 	t := g.t
 	z := Z.Cols
-	weighted, count := blas.NewGeneral(z, len(theta)), 0
-	for a, v := range theta {
-		if v > top*(1+violation) {
-			w := math.Sqrt(v - top)
-			for i := range z {
-				weighted.Data[i*weighted.Stride+count] = w * vectors.Data[i*vectors.Stride+a]
-			}
-			count++
-		}
-	}
-	if count == 0 {
+	above := linop.Leading(vectors, theta, top*(1+violation))
+	if above.Rank() == 0 {
 		return blas.General{}
 	}
+	for b := range above.S {
+		above.S[b] -= top
+	}
 	D, d := blas.NewGeneral(z, z), make([]float64, z)
-	part := blas.View(weighted, 0, 0, z, count)
-	blas.Mul(t.be, D, false, true, part, part)
+	above.Dense(t.be, D)
 	if t.be.Syevd(D, d) != nil {
 		return Z
 	}
@@ -308,19 +301,14 @@ func (g *growing) chosen(Z, vectors blas.General, theta []float64, top float64, 
 	return linop.Outside(t.be, g.basis.P, out)
 }
 
-// shapedWithin writes T·G·T for the G within P.
-func (g *growing) shapedWithin(dst, G blas.General, form shape) {
-	t := g.t
-	blas.Copy(dst, G)
-	if form.V.Data == nil {
-		return
+// within is T·G·T for the G within P.
+func (s *shape) within(be blas.Backend, G blas.General) blas.General {
+	if s.V.Data == nil {
+		return G
 	}
-	q := t.n
-	T, X := blas.NewGeneral(q, q), blas.Clone(form.V)
-	blas.ScaleColumns(X, form.t)
-	blas.Mul(t.be, T, false, true, X, form.V)
-	blas.Mul(t.be, X, false, false, T, G)
-	blas.Mul(t.be, dst, false, false, X, T)
+	T := blas.Like(G)
+	(&linop.Spectral{V: s.V, S: s.t}).Dense(be, T)
+	return within(be, T, G)
 }
 
 // firstBasis is of the leading right singular vectors of B and the first columns of V.

@@ -47,7 +47,7 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 		if !t.fixL {
 			var err error
 			phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-				t.space.quadratic(&a.q, &t.work, pt.eta, pt.X, pt.AX, pt.L)
+				t.space.quadratic(t, pt, &a.q)
 				if a.okl {
 					L, err = t.sylvesterL(&a.q)
 				} else {
@@ -60,7 +60,7 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 		}
 		if !t.fixEta {
 			phase.Do(ctx, phase.Eta, func(context.Context) {
-				eta = t.closedEta(t.space.norms(&t.work, pt.eta, pt.X, L))
+				eta = t.closedEta(t.space.norms(t, pt, L))
 			})
 		}
 		pt = t.next(pt, eta, L)
@@ -105,14 +105,13 @@ func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
 	if err := t.be.Syevd(V, w); err != nil {
 		return nil, err
 	}
-	R, T := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
+	R := blas.NewGeneral(n, n)
 	for i := range n {
 		for j := range n {
 			R.Data[i*n+j] = q.AtY.Data[i*n+j] + q.AtY.Data[j*n+i] - t.mu*q.B.Data[i*n+j]
 		}
 	}
-	blas.Mul(t.be, T, true, false, V, R)
-	blas.Mul(t.be, R, false, false, T, V)
+	R = within(t.be, V, R)
 	shift := 2 * float64(t.l) * t.rho
 	for i := range n {
 		for j := range n {
@@ -124,8 +123,8 @@ func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
 			}
 		}
 	}
+	L, T := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
 	blas.Mul(t.be, T, false, false, V, R)
-	L := blas.NewGeneral(n, n)
 	blas.Mul(t.be, L, false, true, T, V)
 	blas.Symmetrize(L)
 	return linop.NewSpectral(t.be, L, eigenDrop)

@@ -164,7 +164,8 @@ func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.
 	}
 	sys.K.Apply(pt.AX, pt.X)
 	var m measures
-	s.measure(&m, nil, nil, &p.t.work, pt.eta, pt.X, pt.AX, pt.L)
+	s.predict(p.t, pt)
+	s.measureFit(&m, p.t.mu, pt.X, p.t.work.xl)
 	pt.residual, pt.single = s.openness(&m, p.t.mu), false
 	return err
 }
@@ -264,14 +265,11 @@ func (p *productModel) finish() error {
 // complete measures pt on all kernels, with a product in double precision and for the loss as given.
 func (p *productModel) complete(pt *point) error {
 	p.t.space.inSamples().hold(false)
-	if pt.complete && !pt.single && !pt.rounded {
-		return nil
-	}
 	if pt.single {
 		X := p.t.space.inSamples().coefficients(&p.t.work, pt.X)
 		p.t.space.at(pt.eta, false).Apply(pt.AX, X)
 		p.cost.columns += pt.X.Cols
-		pt.single = false
+		pt.single, pt.complete = false, false
 	}
-	return p.cover(context.Background(), pt)
+	return p.covered(context.Background(), pt)
 }

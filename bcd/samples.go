@@ -219,24 +219,26 @@ func (s *samples) project(be blas.Backend, P blas.General) Space {
 	return &p
 }
 
-func (s *samples) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {
-	return C, s.at(eta, false)
+func (s *samples) half(_ *task, pt *point) (blas.General, linop.Operator) {
+	return pt.X, s.at(pt.eta, false)
 }
 
-func (s *samples) measure(
-	m *measures, c []float64, idx []int, w *work, _ []float64, X, KC blas.General, L *linop.Spectral,
-) {
-	n := s.Y.Cols
-	w.xl = blas.Reshape(w.xl, X.Rows, n)
-	w.mulRight(w.xl, KC, L)
-	s.measureFit(m, w.mu, X, w.xl)
-	C := s.coefficients(w, X)
-	if !w.skipG {
-		m.G = blas.Reshape(m.G, n, n)
-		blas.Mul(w.be, m.G, true, false, C, KC)
-		blas.Symmetrize(m.G)
+func (s *samples) measure(t *task, pt *point, c []float64, idx []int) {
+	s.predict(t, pt)
+	s.measureFit(&pt.measures, t.mu, pt.X, t.work.xl)
+	C := s.coefficients(&t.work, pt.X)
+	if !t.fixL {
+		pt.G = blas.Reshape(pt.G, t.n, t.n)
+		blas.Mul(t.be, pt.G, true, false, C, pt.AX)
+		blas.Symmetrize(pt.G)
 	}
-	s.forms(c, w.half(C, L), idx)
+	s.forms(c, t.work.half(C, pt.L), idx)
+}
+
+// predict writes F = K_ηCL to the scratch xl.
+func (s *samples) predict(t *task, pt *point) {
+	t.work.xl = blas.Reshape(t.work.xl, pt.X.Rows, t.n)
+	t.work.mulRight(t.work.xl, pt.AX, pt.L)
 }
 
 // measureFit fills in what m tells of the predictions F = KCL and of X, and overwrites F.
@@ -270,10 +272,10 @@ func (s *samples) forms(c []float64, U blas.General, idx []int) {
 }
 
 // norms are η_j²·tr(CᵀK_jCL).
-func (s *samples) norms(w *work, eta []float64, X blas.General, L *linop.Spectral) []float64 {
-	v := make([]float64, len(eta))
-	s.forms(v, w.half(s.coefficients(w, X), L), upTo(len(eta)))
-	for j, e := range eta {
+func (s *samples) norms(t *task, pt *point, L *linop.Spectral) []float64 {
+	v := make([]float64, t.m)
+	s.forms(v, t.work.half(s.coefficients(&t.work, pt.X), L), t.all)
+	for j, e := range pt.eta {
 		v[j] *= e * e
 	}
 	return v

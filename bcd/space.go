@@ -53,15 +53,15 @@ type Space interface {
 	// residualScale is what a relative residual in Y is to be multiplied by for one
 	// in B_η to leave the objective as near its minimum, at the most.
 	residualScale(eta []float64, L *linop.Spectral, mu float64) float64
-	// measure fills m for the coefficients that X stands for at (eta, L), and c with
-	// c_j of the kernels of idx. AX is A_η·X.
-	measure(m *measures, c []float64, idx []int, w *work, eta []float64, X, AX blas.General, L *linop.Spectral)
-	// norms are ‖f_j‖² of the function that X stands for at (eta, L).
-	norms(w *work, eta []float64, X blas.General, L *linop.Spectral) []float64
+	// measure fills in the measures of pt for the coefficients that X stands for there, and c with c_j of the kernels of
+	// idx.
+	measure(t *task, pt *point, c []float64, idx []int)
+	// norms are ‖f_j‖² of the function that X of pt stands for at its weights and L.
+	norms(t *task, pt *point, L *linop.Spectral) []float64
 	// rebase makes X, the solution for the weights from, a start for the weights to.
 	rebase(X blas.General, from, to []float64)
-	// quadratic fills in the step from L at fixed X.
-	quadratic(q *quadratic, w *work, eta []float64, X, AX blas.General, L *linop.Spectral)
+	// quadratic fills in the step from L of pt at fixed X.
+	quadratic(t *task, pt *point, q *quadratic)
 
 	// inSamples is the space itself, nil where the unknown is not of samples.
 	inSamples() *samples
@@ -73,8 +73,8 @@ type Space interface {
 	// project is the same space with outputs·P in place of outputs (P has orthonormal
 	// columns). The objective goes on counting what of Y lies outside the range of P.
 	project(be blas.Backend, P blas.General) Space
-	// half returns R and A with G = RᵀAR at the coefficients of X; A is nil for the identity.
-	half(w *work, eta []float64, X, AX blas.General, L *linop.Spectral) (R blas.General, A linop.Operator)
+	// half returns R and A with G = RᵀAR at the coefficients of pt; A is nil for the identity.
+	half(t *task, pt *point) (R blas.General, A linop.Operator)
 }
 
 // measures are the numbers every objective, gradient and certificate is made of,
@@ -123,8 +123,6 @@ type quadratic struct {
 // work is scratch that evaluations share.
 type work struct {
 	be      blas.Backend
-	mu      float64      // λl
-	skipG   bool         // L is fixed: G is not needed
 	columns int          // columns multiplied by A_η in evaluations
 	xl      blas.General // N×n
 	rot     blas.General // N×r

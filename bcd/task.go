@@ -65,7 +65,7 @@ func upTo(n int) []int {
 // setOutputs makes space, which differs in its outputs only, that of the task.
 func (t *task) setOutputs(space Space) {
 	t.space, t.n = space, space.Outputs()
-	t.work = work{be: t.be, mu: t.mu, skipG: t.fixL}
+	t.work = work{be: t.be}
 }
 
 // point is an iterate: weights and output kernel, or the output kernels of a sum, coefficients, and what was
@@ -213,7 +213,7 @@ func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64
 // that are not finite.
 func (t *task) measure(pt *point, idx []int) (columns int, err error) {
 	part := make([]float64, len(idx))
-	t.space.measure(&pt.measures, part, idx, &t.work, pt.eta, pt.X, pt.AX, pt.L)
+	t.space.measure(t, pt, part, idx)
 	clear(pt.c)
 	for k, j := range idx {
 		pt.c[j] = part[k]

@@ -106,7 +106,7 @@ func TestUnitsInFeatureSpace(t *testing.T) {
 	_, p := lowrank(t)
 	f := p.Space.(*features)
 	Gamma := blas.NewGeneral(f.Dim(), f.Dim())
-	f.gamma.Dense(Gamma)
+	f.packed.Dense(Gamma)
 	want, err := Solve(context.Background(), p, Options{Tol: 1e-7, Sylvester: "eigen"})
 	if err != nil {
 		t.Fatal(err)

@@ -128,13 +128,14 @@ func (s *samples) coefficients(w *work, X blas.General) blas.General {
 	return w.px
 }
 
-// filled is w∘T + (1−w)∘F for the targets T, in the scratch of w.
-func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.General {
+// filled is w∘T + (1−w)∘F for the targets T, in the scratch of t.
+func (s *samples) filled(t *task, pt *point) blas.General {
 	if s.cells == nil {
 		return s.Y
 	}
-	w.xl, w.px = blas.Reshape(w.xl, KC.Rows, s.Y.Cols), blas.Reshape(w.px, KC.Rows, s.Y.Cols)
-	w.mulRight(w.xl, KC, L)
+	s.predict(t, pt)
+	w := &t.work
+	w.px = blas.Reshape(w.px, pt.X.Rows, t.n)
 	for range 2 {
 		s.cells.ProjectMissing(w.xl, w.xl)
 	}
@@ -163,24 +164,23 @@ func (s *samples) curvature(pt *point) (mean float64) {
 
 // quadratic is, where cells are missing or weighted, that for filled targets Y, of which ‖AL′ − Y‖² and a constant
 // bound the loss at any L′ from above and equal it at L.
-func (s *samples) quadratic(q *quadratic, w *work, _ []float64, X, A blas.General, L *linop.Spectral) {
-	n := s.Y.Cols
+func (s *samples) quadratic(t *task, pt *point, q *quadratic) {
+	n, w, A := t.n, &t.work, pt.AX
 	q.YY = s.yy
 	if s.cells != nil {
-		w.xl = blas.Reshape(w.xl, A.Rows, n)
-		w.mulRight(w.xl, A, L)
+		s.predict(t, pt)
 		s.cells.Project(w.xl, w.xl)
 		blas.AddScaled(w.xl, -1, s.Y)
 		s.cells.ProjectMissing(w.xl, w.xl)
 		q.YY = square(blas.Frob(w.xl)) + s.dropped
 	}
-	Y := s.filled(w, A, L)
+	Y := s.filled(t, pt)
 	if s.cells != nil {
 		q.YY += square(blas.Frob(Y))
 	}
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
 	blas.GramOf(w.be, q.AtA, A)
 	blas.Mul(w.be, q.AtY, true, false, A, Y)
-	blas.Mul(w.be, q.B, true, false, s.coefficients(w, X), A)
+	blas.Mul(w.be, q.B, true, false, s.coefficients(w, pt.X), A)
 	blas.Symmetrize(q.B)
 }

@@ -152,8 +152,8 @@ func (b *Barrier) Minimize(ctx context.Context, target float64, collect func()) 
 
 // gap is τ·λ_max(G) − ⟨G,L⟩, which bounds what h/λ, convex in L, can fall by.
 func (b *Barrier) gap() (float64, error) {
-	W, g, at := blas.Clone(b.current.G), make([]float64, b.n), 0.0
-	if err := b.Backend.Syevd(W, g); err != nil {
+	g, at := make([]float64, b.n), 0.0
+	if err := b.Backend.Syevals(blas.Clone(b.current.G), g); err != nil {
 		return 0, err
 	}
 	for a, rho := range b.diag {

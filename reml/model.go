@@ -154,10 +154,9 @@ func (f *mixed) evaluate(x []float64, V blas.General) *point {
 // addPrior appends the A of the next kernel, with the parameters x, and its inverse, and adds its share to the prior.
 func (f *mixed) addPrior(pt *point, x []float64) {
 	n := f.n
-	A, B := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
+	A, B := blas.NewGeneral(n, n), linop.ScaledIdentity(n, 1).V
 	for a := range n {
 		x = x[copy(blas.Row(A, a)[:a+1], x):]
-		B.Data[a*n+a] = 1
 		pt.prior += f.priorWeight() * math.Log(math.Abs(A.Data[a*n+a]))
 	}
 	f.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, n, 1, A.Data, n, B.Data, n)

@@ -151,13 +151,10 @@ func (p *blockFactor) reduce(ctx context.Context, j int) error {
 // divide turns the block column j of what is left of the matrix into that of the factor.
 func (p *blockFactor) divide(j int) bool {
 	at, width, a := p.column(j)
-	D, inverse := blas.NewGeneral(width, width), blas.NewGeneral(width, width)
+	D, inverse := blas.NewGeneral(width, width), linop.ScaledIdentity(width, 1).V
 	widen(D.Data, a)
 	if !p.be.Potrf(D) {
 		return false
-	}
-	for i := range width {
-		inverse.Data[i*width+i] = 1
 	}
 	p.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, width, width, 1, D.Data, width, inverse.Data, width)
 	for i, v := range inverse.Data {

@@ -79,18 +79,14 @@ func pairs(count []int, sigma, rho []float64, a, mu, cut float64) (D int) {
 // buildWork is the cost of a factor.
 func buildWork(l, D int) float64 { return float64(D) * float64(D) * (float64(l) + float64(D)/3) }
 
-// iterationWork is the cost of one product with f, for r columns of V.
-func (f *cellFactor) iterationWork(l int) float64 {
-	D := float64(f.factor.Rows)
-	return 4*float64(l)*float64(f.U.Cols+f.V.Rows)*float64(f.V.Cols) + 2*D*D + f.rowWork(l, f.V.Rows)
-}
-
-// rowWork is the part of B⁻¹ in it.
-func (f *cellFactor) rowWork(l, n int) float64 {
-	if f.base == 0 {
-		return 0
+// iterationWork is the cost of one product with f for D pairs of q columns of U and r of V.
+func (f *cellFactor) iterationWork(D, q, r int) float64 {
+	l, n := f.made.Dims()
+	work := 4*float64(l)*float64(q+n)*float64(r) + 2*float64(D)*float64(D)
+	if f.base > 0 { // B⁻¹
+		work += 4 * float64(l) * float64(n) * float64(n)
 	}
-	return 4 * float64(l) * float64(n) * float64(n)
+	return work
 }
 
 // choose sets cut to the power of 2, and base to 0 or a, whose factor, and the iterations behind it, are expected to
@@ -112,8 +108,7 @@ func (f *cellFactor) choose(sigma []float64, a float64, t target, limit int) (le
 			if D > limit {
 				break
 			}
-			each := t.product + 4*float64(l)*float64(slices.Max(f.count)+n)*float64(len(rho)) +
-				2*float64(D)*float64(D) + f.rowWork(l, n)
+			each := t.product + f.iterationWork(D, slices.Max(f.count), len(rho))
 			work := buildWork(l, D) + factorFolds*math.Sqrt(1+cut)*each
 			if f.base > 0 {
 				work += blocks
@@ -337,12 +332,16 @@ func (f *cellFactor) Apply(dst, x blas.General) {
 	l, n := f.made.Dims()
 	in, out := asMatrix(x, l, n), asMatrix(dst, l, n)
 	f.applyRows(out, in)
-	if len(f.inverseT) == 0 {
-		f.cells.Keep(out, out)
-		blas.Scal(1/f.mu, out.Data)
-		return
+	if len(f.inverseT) > 0 {
+		f.correct(out, in)
 	}
-	q, r := f.U.Cols, f.V.Cols
+	f.cells.Keep(out, out)
+	blas.Scal(1/f.mu, out.Data)
+}
+
+// correct takes from out = B⁻¹·x the part of the pairs.
+func (f *cellFactor) correct(out, in blas.General) {
+	l, n, q, r := in.Rows, in.Cols, f.U.Cols, f.V.Cols
 	f.b, f.bv, f.c = blas.Reshape(f.b, l, n), blas.Reshape(f.bv, l, r), blas.Reshape(f.c, q, r)
 	f.made.Project(f.b, out)
 	blas.Mul(f.be, f.bv, false, false, f.b, f.V)
@@ -359,8 +358,6 @@ func (f *cellFactor) Apply(dst, x blas.General) {
 	blas.Copy(f.rest, in)
 	blas.AddScaled(f.rest, -1, f.b)
 	f.applyRows(out, f.rest)
-	f.cells.Keep(out, out)
-	blas.Scal(1/f.mu, out.Data)
 }
 
 // eachPair visits the pairs u_i⊗v_j in the order of the factor.

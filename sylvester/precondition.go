@@ -363,7 +363,7 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 			return nil
 		}
 		left := k.left(point{step.Residual, float64(step.Iter)}, folds, 0)
-		each := t.product + f.iterationWork(p.x.Rows)
+		each := t.product + f.iterationWork(f.factor.Rows, f.U.Cols, f.V.Cols)
 		again := folds*math.Sqrt(1+f.cut)/2*each + buildWork(p.x.Rows, f.factor.Rows)
 		if decomposes() {
 			again += k.renewal(p.x.Rows)
