@@ -57,29 +57,28 @@ func newFit(p *Problem, opt Options, rho float64, b basis, u units) *fit {
 
 // method minimises from pt until the relative gap is at most goal, no step makes
 // progress or the iterations are spent. What it accepts is in the fit.
-type method interface {
-	minimize(ctx context.Context, pt *point, goal float64) error
-}
+type method func(ctx context.Context, pt *point, goal float64) error
 
 var methods = map[string]func(p *productModel) method{
-	"closed":  func(p *productModel) method { return closedForms{p.fit} },
-	"reduced": func(p *productModel) method { return &reduced{productModel: p} },
-	"paper":   func(p *productModel) method { return &alternation{fit: p.fit} },
-	"okl":     func(p *productModel) method { return &alternation{fit: p.fit, okl: true} },
+	"closed":  func(p *productModel) method { return p.closed },
+	"reduced": func(p *productModel) method { return (&reduced{productModel: p}).minimize },
+	"paper":   func(p *productModel) method { return (&alternation{fit: p.fit}).minimize },
+	"okl":     func(p *productModel) method { return (&alternation{fit: p.fit, okl: true}).minimize },
 }
 
 // run minimises from pt, which is certified, and describes where it ends.
-func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
+func (f *fit) run(ctx context.Context, minimize method, pt *point) (*Result, error) {
 	f.best = pt
 	err := f.trace(pt)
 	if err == nil {
-		err = m.minimize(ctx, pt, f.opt.Tol)
+		err = minimize(ctx, pt, f.opt.Tol)
 	}
 	if e := f.model.finish(); err == nil {
 		err = e
 	}
-	if g, ok := m.(*growing); ok {
-		if e := g.cover(ctx, f.best, f.opt.Tol); err == nil {
+	p, isProduct := f.model.(*productModel)
+	if isProduct && f.basis.whole != nil {
+		if e := p.coverOutputs(ctx, f.best, f.opt.Tol); err == nil {
 			err = e
 		}
 	}
@@ -88,7 +87,7 @@ func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
 		freedom []float64
 		unknown error // what freedom is not computed for
 	)
-	if p, ok := f.model.(*productModel); ok && f.opt.Freedom && err == nil {
+	if isProduct && f.opt.Freedom && err == nil {
 		sys, single := p.form(ctx, f.best, freedomTol)
 		sys.Mu = max(sys.Mu, f.cost.raised) // the shift of the coefficients
 		var solved sylvester.Result

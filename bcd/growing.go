@@ -23,26 +23,19 @@ import (
 const maxOutputs = 4096
 
 // growing runs a method on bases P that grow until the goal is met over all outputs.
-type growing struct {
-	*productModel
-	method method
-}
-
-func (g *growing) minimize(ctx context.Context, pt *point, goal float64) error {
-	f := g.fit
-	within := firstGap
-	for {
-		before, width := f.iter, f.t.n
-		if err := g.method.minimize(ctx, pt, math.Max(goal/2, within)); err != nil {
-			return err
+func (p *productModel) growing(minimize method) method {
+	return func(ctx context.Context, pt *point, goal float64) error {
+		for within := firstGap; ; within = growthGap * pt.cert.relative() {
+			before, width := p.iter, p.t.n
+			if err := minimize(ctx, pt, math.Max(goal/2, within)); err != nil {
+				return err
+			}
+			grown, err := p.grow(ctx, goal)
+			stuck := p.iter == before && p.t.n <= width
+			if pt = p.best; err != nil || pt.covered && pt.meets(goal) || !grown || stuck || p.spent() {
+				return err
+			}
 		}
-		grown, err := g.grow(ctx, goal)
-		stuck := f.iter == before && f.t.n <= width
-		if err != nil || f.best.covered && f.best.meets(goal) || !grown || stuck || f.spent() {
-			return err
-		}
-		pt = f.best
-		within = growthGap * pt.cert.relative()
 	}
 }
 
@@ -75,8 +68,8 @@ func (g *gradient) Apply(dst, x blas.General) {
 }
 
 // gradientAt is the operator G at pt.
-func (g *growing) gradientAt(ctx context.Context, pt *point) *gradient {
-	f, t := g.fit, g.t
+func (p *productModel) gradientAt(ctx context.Context, pt *point) *gradient {
+	f, t := p.fit, p.t
 	t.form(ctx, pt.eta, false)
 	G := &gradient{be: t.be, P: f.basis.P, B: f.basis.whole.rhs(pt.eta), mu: t.mu}
 	E, A := t.space.half(t, pt)
@@ -120,10 +113,10 @@ func (s *shaped) applyT(x blas.General) {
 	blas.Gemm(s.be, false, false, 1, s.P, a, 1, x)
 }
 
-// cover makes gapL of pt, certified within P, the gap over all outputs: the bound
+// coverOutputs makes gapL of pt, certified within P, the gap over all outputs: the bound
 // from below with the largest eigenvalue of TGT by the Lanczos method, plus its residual.
-func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
-	f, t := g.fit, g.t
+func (p *productModel) coverOutputs(ctx context.Context, pt *point, goal float64) error {
+	f, t := p.fit, p.t
 	if pt.covered || t.fixL {
 		return nil
 	}
@@ -132,7 +125,7 @@ func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
 		return err
 	}
 	U := pt.cert.objective
-	op := &shaped{g.gradientAt(ctx, pt), form}
+	op := &shaped{p.gradientAt(ctx, pt), form}
 	k := min(topBlock, pt.L.Rank())
 	start := blas.NewGeneral(op.Dim(), k)
 	if k > 0 {
@@ -158,35 +151,35 @@ func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
 // grow extends the basis at the best point, which becomes one of the larger
 // problem, and certifies it; over all outputs once the gap within the basis allows. It
 // reports false where there is no direction to add.
-func (g *growing) grow(ctx context.Context, goal float64) (grown bool, err error) {
-	f, t := g.fit, g.t
-	if err := g.finish(); err != nil {
+func (p *productModel) grow(ctx context.Context, goal float64) (grown bool, err error) {
+	f, t := p.fit, p.t
+	if err := p.finish(); err != nil {
 		return false, err
 	}
 	pt := f.best
 	full := t.wide-1-t.n < t.n/2
 	if full {
-		g.compress(pt, goal)
+		p.compress(pt, goal)
 	}
-	Z, err := g.directions(ctx, pt)
+	Z, err := p.directions(ctx, pt)
 	if err != nil {
 		return false, err
 	}
 	if grown = Z.Cols > 0; grown || full {
-		if err := g.extend(ctx, pt, Z); err != nil {
+		if err := p.extend(ctx, pt, Z); err != nil {
 			return grown, err
 		}
 	}
 	if !grown || pt.meets(goal) {
-		return grown, g.cover(ctx, pt, goal)
+		return grown, p.coverOutputs(ctx, pt, goal)
 	}
 	return grown, nil
 }
 
 // compress leaves of P the eigenvectors of L: elsewhere C is B/μ. It goes without
 // the smallest eigenvalues, whose sum hardly matters. pt is to be extended next.
-func (g *growing) compress(pt *point, goal float64) {
-	f, t := g.fit, g.t
+func (p *productModel) compress(pt *point, goal float64) {
+	f, t := p.fit, p.t
 	k, sum := pt.L.Rank(), 0.0
 	for k > 1 {
 		if sum += pt.L.S[k-1]; sum > compressShare*math.Max(pt.cert.relative(), goal)*t.tau {
@@ -206,14 +199,14 @@ func (g *growing) compress(pt *point, goal float64) {
 }
 
 // extend makes pt, and the fit, those of the basis [P Z].
-func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
-	f, t := g.fit, g.t
+func (p *productModel) extend(ctx context.Context, pt *point, Z blas.General) error {
+	f, t := p.fit, p.t
 	N, q := pt.X.Rows, t.n
 	if Z.Cols > 0 {
 		f.basis.P = linop.Orthonormal(t.be, blas.SideBySide(f.basis.P, Z))
 	}
 	t.setOutputs(f.basis.whole.project(t.be, f.basis.P))
-	if err := g.outputsChanged(); err != nil {
+	if err := p.outputsChanged(); err != nil {
 		return err
 	}
 	X := blas.NewGeneral(N, t.n)
@@ -232,15 +225,15 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 // directions are new columns for P: of those that one and two multiplications by
 // G lead to from the range of L and from random vectors, those along which the
 // eigenvectors of TGT above its largest eigenvalue in P point.
-func (g *growing) directions(ctx context.Context, pt *point) (blas.General, error) {
-	f, t := g.fit, g.t
+func (p *productModel) directions(ctx context.Context, pt *point) (blas.General, error) {
+	f, t := p.fit, p.t
 	room := min(t.wide-1-t.n, max(t.n, t.wide/growthShare))
 	_, form, err := t.lowerL(pt)
 	if err != nil || room < 1 {
 		return blas.General{}, err
 	}
 	n, q := f.basis.P.Rows, t.n
-	op := &shaped{g.gradientAt(ctx, pt), form}
+	op := &shaped{p.gradientAt(ctx, pt), form}
 	k := min(pt.L.Rank(), room)
 	S := blas.NewGeneral(n, k+topBlock)
 	if k > 0 {
@@ -272,13 +265,13 @@ func (g *growing) directions(ctx context.Context, pt *point) (blas.General, erro
 	if err := t.be.Syevd(M, theta); err != nil {
 		return Z, err
 	}
-	return g.chosen(Z, blas.View(M, q, 0, z, q+z), theta, old[q-1], room), nil
+	return p.chosen(Z, blas.View(M, q, 0, z, q+z), theta, old[q-1], room), nil
 }
 
 // chosen are at most room combinations of the columns of Z: the leading left singular vectors of
 // its part of the eigenvectors with θ > top, weighted by √(θ − top).
-func (g *growing) chosen(Z, vectors blas.General, theta []float64, top float64, room int) blas.General {
-	t := g.t
+func (p *productModel) chosen(Z, vectors blas.General, theta []float64, top float64, room int) blas.General {
+	t := p.t
 	z := Z.Cols
 	above := linop.Leading(vectors, theta, top*(1+violation))
 	if above.Rank() == 0 {
@@ -298,7 +291,7 @@ func (g *growing) chosen(Z, vectors blas.General, theta []float64, top float64, 
 	}
 	out := blas.NewGeneral(Z.Rows, keep)
 	blas.Mul(t.be, out, false, false, Z, blas.View(D, 0, z-keep, z, keep))
-	return linop.Outside(t.be, g.basis.P, out)
+	return linop.Outside(t.be, p.basis.P, out)
 }
 
 // within is T·G·T for the G within P.

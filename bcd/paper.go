@@ -130,16 +130,14 @@ func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
 	return linop.NewSpectral(t.be, L, eigenDrop)
 }
 
-// closedForms alternates the C step with the closed forms at fixed f
+// closed alternates the C step with the closed forms at fixed f
 // (mathematics.md §4): the weights from α_j² = η_j²c_j, and
 //
 //	L ← τM^{1/2} / tr(M^{1/2}),   M = L G L.
 //
 // It is fast at first, and may stop on the boundary of S(τ) at a point that is not optimal.
-type closedForms struct{ *fit }
-
-func (c closedForms) minimize(ctx context.Context, pt *point, goal float64) error {
-	_, err := c.closedSteps(ctx, pt, goal, false)
+func (f *fit) closed(ctx context.Context, pt *point, goal float64) error {
+	_, err := f.closedSteps(ctx, pt, goal, false)
 	return err
 }
 

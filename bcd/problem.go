@@ -324,12 +324,8 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 
 // restore turns the unknown and the output kernel into the caller's units, in place.
 func (u units) restore(X blas.General, L *linop.Spectral) (blas.General, *linop.Spectral) {
-	if u.x != 1 {
-		blas.Scal(u.x, X.Data)
-	}
-	if u.L != 1 {
-		blas.Scal(u.L, L.S)
-	}
+	blas.Scal(u.x, X.Data)
+	blas.Scal(u.L, L.S)
 	return X, L
 }
 

@@ -125,10 +125,8 @@ func (s *samples) inSamples() *samples { return s }
 func (s *samples) complete() bool { return s != nil && s.cells == nil }
 
 func (s *samples) setWeights(eta []float64) {
-	if s.unit != 1 {
-		eta = slices.Clone(eta)
-		blas.Scal(1/s.unit, eta)
-	}
+	eta = slices.Clone(eta)
+	blas.Scal(1/s.unit, eta)
 	s.K.SetWeights(eta)
 }
 
@@ -260,9 +258,7 @@ func (s *samples) measureFit(m *measures, mu float64, X, F blas.General) {
 // products with K_j as given in the range of float64. A negative form is 0 where rounding can have made it so.
 func (s *samples) forms(c []float64, U blas.General, idx []int) {
 	size := square(blas.Frob(U))
-	if s.unit != 1 {
-		blas.Scal(1/math.Sqrt(s.unit), U.Data)
-	}
+	blas.Scal(1/math.Sqrt(s.unit), U.Data)
 	s.K.Forms(c, U, U, idx)
 	for i, v := range c {
 		if v < 0 && -v <= psdSlack*s.trace(idx[i])*size { // no entry of a kernel exceeds its trace

@@ -90,10 +90,10 @@ func solveProduct(ctx context.Context, p *Problem, opt Options) (*Result, error)
 	}
 	m := methods[opt.Solver](model)
 	if opt.hold {
-		m = held{f}
+		m = f.held
 	}
 	if b.whole != nil {
-		m = &growing{productModel: model, method: m}
+		m = model.growing(m)
 	}
 	pt := f.t.start(q.Eta, q.L)
 	if opt.Start != nil {
@@ -111,10 +111,7 @@ func Hold(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 }
 
 // held is the method of [Hold]: one C step.
-type held struct{ f *fit }
-
-func (h held) minimize(ctx context.Context, pt *point, goal float64) error {
-	f := h.f
+func (f *fit) held(ctx context.Context, pt *point, goal float64) error {
 	if err := f.solve(ctx, pt, f.tolFor(pt, warmUpShare, goal)); err != nil {
 		return err
 	}

@@ -180,12 +180,12 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	f.iter, f.cost = start.Iter, effort{solves: start.SylvesterSolves, columns: start.KernelMultiplies}
 	if opt.hold {
 		f.best = pt
-		return f.run(ctx, held{f.fit}, pt)
+		return f.run(ctx, f.held, pt)
 	}
 	if err := f.cover(ctx, pt); err != nil {
 		return nil, err
 	}
-	return f.run(ctx, f, pt)
+	return f.run(ctx, f.minimize, pt)
 }
 
 // newSum is the fit of p in units of its own, with its outputs reduced, and the
@@ -279,16 +279,12 @@ type sampleTerm struct {
 func (k sampleTerm) Dim() int { return k.s.K.Dim() }
 func (k sampleTerm) Apply(dst, x blas.General) {
 	k.s.K.(linop.Separate).ApplyTerm(dst, x, k.j)
-	if k.s.unit != 1 {
-		blas.Scal(1/k.s.unit, dst.Data)
-	}
+	blas.CopyScaled(dst, 1/k.s.unit, dst)
 }
 
 func (k sampleTerm) Dense(dst blas.General) {
 	k.s.K.(linop.Separate).DenseTerm(dst, k.j)
-	if k.s.unit != 1 {
-		blas.Scal(1/k.s.unit, dst.Data)
-	}
+	blas.CopyScaled(dst, 1/k.s.unit, dst)
 }
 
 // fill fills in what pt tells of the kernels of idx, among which are those of weight.

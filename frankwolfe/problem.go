@@ -137,12 +137,8 @@ func (p *Problem) certify(
 	ctx context.Context, L, G blas.General, eig *lanczos.Workspace, opt Options, applies *int,
 ) (float64, error) {
 	inner := blas.Inner(G, L)
-	for i := range G.Rows {
-		for _, v := range blas.Row(G, i) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return math.NaN(), fmt.Errorf("%w: the gradient has an element %g", ErrNotFinite, v)
-			}
-		}
+	if v := blas.Frob(G); math.IsNaN(v) || math.IsInf(v, 0) {
+		return math.NaN(), fmt.Errorf("%w: the gradient has norm %g", ErrNotFinite, v)
 	}
 	low, err := 0.0, error(nil)
 	if p.N() <= denseGap {

@@ -43,7 +43,7 @@ func (f *mixed) gradient(W blas.General) (G []blas.General, noise []float64) {
 	n, m, N := f.n, len(f.K), len(f.y)
 	sums := blas.NewGeneral(N, m*n) // of each row of W∘K_j, by output
 	par.For(N, func(p int) {
-		a, line, sum := f.output(p), blas.Row(W, p), blas.Row(sums, p)
+		a, line, sum := f.col[p], blas.Row(W, p), blas.Row(sums, p)
 		for j, K := range f.K {
 			k := blas.Row(K, f.row[p])
 			for b := range a + 1 {
@@ -59,7 +59,7 @@ func (f *mixed) gradient(W blas.General) (G []blas.General, noise []float64) {
 		G = append(G, blas.NewGeneral(n, n))
 	}
 	for p := range N {
-		a, sum := f.output(p), blas.Row(sums, p)
+		a, sum := f.col[p], blas.Row(sums, p)
 		noise[a] += W.Data[p*N+p] / 2
 		for j := range G {
 			G[j].Data[a*n+a] += sum[j*n+a]
@@ -155,7 +155,7 @@ func (f *mixed) moved(pt *point) blas.General {
 		blas.Mul(f.be, KC, false, false, f.K[j], C)
 		blas.Mul(f.be, KCA, false, false, KC, A)
 		par.For(len(f.y), func(p int) {
-			i, k, row := f.row[p], f.output(p), blas.Row(Q, p)
+			i, k, row := f.row[p], f.col[p], blas.Row(Q, p)
 			f.each(j, func(at, a, b int) {
 				v := A.Data[k*n+b] * KC.Data[i*n+a]
 				if k == a {
@@ -166,7 +166,7 @@ func (f *mixed) moved(pt *point) blas.General {
 		})
 	}
 	for p, alpha := range pt.alpha {
-		k := f.output(p)
+		k := f.col[p]
 		blas.Row(Q, p)[f.index(len(f.K), 0, 0)+k] = 2 * pt.s[k] * alpha
 	}
 	return Q

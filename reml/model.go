@@ -25,6 +25,7 @@ type mixed struct {
 	y    []float64      // the observed cells, output by output, over the deviations
 	dev  []float64      // of the outputs, about their means
 	row  []int          // of each cell
+	col  []int          // its output
 	from []int          // the first cell of each output, and N
 }
 
@@ -80,7 +81,7 @@ func (f *mixed) gather(Y blas.General, k int) error {
 	var v []float64
 	for i := range f.l {
 		if y := Y.Data[i*Y.Stride+k]; !math.IsNaN(y) {
-			f.row, v = append(f.row, i), append(v, y)
+			f.row, f.col, v = append(f.row, i), append(f.col, k), append(v, y)
 		}
 	}
 	variance := stat.PopVariance(v, nil)
@@ -117,15 +118,6 @@ func (f *mixed) start() []float64 {
 		}
 	}
 	return append(x, slices.Repeat([]float64{math.Sqrt(1 - priorVariance)}, f.n)...)
-}
-
-// output is that of cell p.
-func (f *mixed) output(p int) int {
-	k, exact := slices.BinarySearch(f.from, p)
-	if !exact {
-		k--
-	}
-	return k
 }
 
 // evaluate computes the value at x; nil where V or an L_j is not positive definite. The point keeps x and, for the
@@ -172,7 +164,7 @@ func (f *mixed) covariance(pt *point) {
 		L[j] = f.square(A)
 	}
 	par.For(len(f.y), func(p int) {
-		a, line := f.output(p), blas.Row(pt.V, p)
+		a, line := f.col[p], blas.Row(pt.V, p)
 		clear(line[:p+1])
 		for j, K := range f.K {
 			k := blas.Row(K, f.row[p])
@@ -200,7 +192,7 @@ func (f *mixed) solve(pt *point) bool {
 	n, N := f.n, len(f.y)
 	B := blas.NewGeneral(N, n+1) // H and y
 	for p, y := range f.y {
-		B.Data[p*(n+1)+f.output(p)], B.Data[p*(n+1)+n] = 1, y
+		B.Data[p*(n+1)+f.col[p]], B.Data[p*(n+1)+n] = 1, y
 		pt.value += math.Log(pt.V.Data[p*N+p])
 	}
 	blas.Potrs(f.be, pt.V, B)
@@ -227,7 +219,7 @@ func (f *mixed) solve(pt *point) bool {
 func (f *mixed) coefficients(pt *point) blas.General {
 	C := blas.NewGeneral(f.l, f.n)
 	for p, v := range pt.alpha {
-		C.Data[f.row[p]*f.n+f.output(p)] = v
+		C.Data[f.row[p]*f.n+f.col[p]] = v
 	}
 	return C
 }

@@ -41,7 +41,6 @@ type Sum struct {
 	op    linop.KroneckerSum
 	mask  linop.Mask
 	w     []float64 // the weights of the K̄ decomposed
-	next  []float64 // those of the call under way
 	kbar  meanKernel
 	lbar  linop.Spectral
 }
@@ -133,22 +132,24 @@ func (s *Sum) check(C blas.General, terms []linop.Term, Y blas.General) {
 // stale when they have changed. It returns Σ_j rank(L_j).
 func (s *Sum) weigh(terms []linop.Term, mu float64) (columns int, err error) {
 	norm := blas.Frob(s.by.x) + blas.Frob(s.by.b)
-	var total float64
-	s.next = s.next[:0]
+	var (
+		total float64
+		w     []float64
+	)
 	for _, t := range terms {
 		if err := checkSystem(t.L, mu, norm); err != nil {
 			return 0, err
 		}
-		s.next = append(s.next, t.L.Trace())
+		w = append(w, t.L.Trace())
 		total += t.L.Trace()
 		columns += t.L.Rank()
 	}
-	for j := range s.next {
-		s.next[j] = relative(s.next[j], total)
+	for j := range w {
+		w[j] = relative(w[j], total)
 	}
-	if !slices.Equal(s.next, s.w) {
+	if !slices.Equal(w, s.w) {
 		s.Invalidate()
-		s.w = append(s.w[:0], s.next...)
+		s.w = w
 	}
 	s.kbar.terms, s.kbar.w = s.op.Terms, s.w
 	return columns, s.average(terms, columns)
