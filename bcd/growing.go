@@ -39,7 +39,7 @@ func (p *productModel) growing(minimize method) method {
 	}
 }
 
-// gradient multiplies by G = CᵀA_ηC (n×n) of the coefficients C = E·Pᵀ + B/μ.
+// gradient multiplies by G = CᵀA_ηC (n×n) of coefficients C = E·Pᵀ + B/μ.
 type gradient struct {
 	be      blas.Backend
 	P, E, B blas.General
@@ -67,14 +67,17 @@ func (g *gradient) Apply(dst, x blas.General) {
 	blas.Gemm(g.be, true, false, 1/g.mu, g.B, z, 1, dst)
 }
 
-// gradientAt is the operator G at pt.
-func (p *productModel) gradientAt(ctx context.Context, pt *point) *gradient {
-	f, t := p.fit, p.t
+// gradientAt is the operator T·G·T at pt: that of C·T, whose part within P is that of C times V·diag(t)·Vᵀ.
+func (p *productModel) gradientAt(ctx context.Context, pt *point, form shape) *gradient {
+	t := p.t
 	t.form(ctx, pt.eta, false)
-	G := &gradient{be: t.be, P: f.basis.P, B: f.basis.whole.rhs(pt.eta), mu: t.mu}
 	E, A := t.space.half(t, pt)
-	G.E, G.A = inside(t, pt, E), A
-	return G
+	if form.V.Data != nil {
+		ET := blas.Like(E)
+		t.work.mulRight(ET, E, &linop.Spectral{V: form.V, S: form.t})
+		E = ET
+	}
+	return &gradient{be: t.be, P: p.basis.P, E: inside(t, pt, E), B: p.basis.whole.rhs(pt.eta), A: A, mu: t.mu}
 }
 
 // shape is the coefficients C·T that a bound from below is taken at: T is
@@ -83,34 +86,6 @@ type shape struct {
 	V      blas.General // no Data: T is the identity
 	t      []float64
 	yc, cc float64 // ⟨Y,CT⟩, ‖CT‖²
-}
-
-// shaped multiplies by T·G·T.
-type shaped struct {
-	*gradient
-	shape
-}
-
-func (s *shaped) Apply(dst, x blas.General) {
-	y := blas.Clone(x)
-	s.applyT(y)
-	s.gradient.Apply(dst, y)
-	s.applyT(dst)
-}
-
-// applyT overwrites x by T·x.
-func (s *shaped) applyT(x blas.General) {
-	if s.V.Data == nil {
-		return
-	}
-	a, b := blas.NewGeneral(s.P.Cols, x.Cols), blas.NewGeneral(s.P.Cols, x.Cols)
-	blas.Mul(s.be, a, true, false, s.P, x)
-	blas.Mul(s.be, b, true, false, s.V, a)
-	for i, t := range s.t {
-		blas.Scal(t-1, blas.Row(b, i))
-	}
-	blas.Mul(s.be, a, false, false, s.V, b)
-	blas.Gemm(s.be, false, false, 1, s.P, a, 1, x)
 }
 
 // coverOutputs makes gapL of pt, certified within P, the gap over all outputs: the bound
@@ -125,7 +100,7 @@ func (p *productModel) coverOutputs(ctx context.Context, pt *point, goal float64
 		return err
 	}
 	U := pt.cert.objective
-	op := &shaped{p.gradientAt(ctx, pt), form}
+	op := p.gradientAt(ctx, pt, form)
 	k := min(topBlock, pt.L.Rank())
 	start := blas.NewGeneral(op.Dim(), k)
 	if k > 0 {
@@ -233,7 +208,7 @@ func (p *productModel) directions(ctx context.Context, pt *point) (blas.General,
 		return blas.General{}, err
 	}
 	n, q := f.basis.P.Rows, t.n
-	op := &shaped{p.gradientAt(ctx, pt), form}
+	op := p.gradientAt(ctx, pt, form)
 	k := min(pt.L.Rank(), room)
 	S := blas.NewGeneral(n, k+topBlock)
 	if k > 0 {
