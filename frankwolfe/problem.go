@@ -11,7 +11,6 @@
 package frankwolfe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,11 +64,6 @@ var (
 	// ErrInfeasible says that the start is not in S(τ).
 	ErrInfeasible = errors.New("frankwolfe: the start is not in the spectrahedron")
 )
-
-func (o Options) withDefaults() Options {
-	o.Tol, o.MaxIter, o.Backend = cmp.Or(o.Tol, 1e-6), cmp.Or(o.MaxIter, 10000), blas.Or(o.Backend)
-	return o
-}
 
 // N is n, the order of the unknown.
 func (p *Problem) N() int { return p.AtA.Rows }

@@ -3,6 +3,7 @@
 package frankwolfe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func Solve(ctx context.Context, L blas.General, p *Problem, opt Options) (Result
 // error means that the gap met Options.Tol. Errors are ErrNotConverged, ErrNotFinite, ErrInfeasible, that of
 // ctx, and that of Trace. Jaggi, Revisiting Frank–Wolfe, ICML 2013.
 func (w *Workspace) Solve(ctx context.Context, L blas.General, p *Problem, opt Options) (Result, error) {
-	opt = opt.withDefaults()
+	opt.Tol, opt.MaxIter, opt.Backend = cmp.Or(opt.Tol, 1e-6), cmp.Or(opt.MaxIter, 10000), blas.Or(opt.Backend)
 	if err := p.check(L); err != nil {
 		return Result{Value: math.NaN(), Gap: math.NaN()}, err
 	}
