@@ -357,9 +357,6 @@ func (f *features) coefficients(V blas.General, terms float64, m *measures, mu, 
 
 // blockNorm is the squared norm of the rows of U that belong to kernel j.
 func (f *features) blockNorm(U blas.General, j int) float64 {
-	if f.blocks[j] == 0 || U.Cols == 0 {
-		return 0
-	}
 	return square(blas.Frob(blas.View(U, f.start[j], 0, f.blocks[j], U.Cols)))
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -45,12 +44,7 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Spac
 		s.bad = fmt.Errorf("%w: %w", ErrInput, err)
 		return s
 	}
-	s.rows = 0
-	for i := range Y.Rows {
-		if slices.ContainsFunc(blas.Row(Y, i), func(y float64) bool { return !math.IsNaN(y) }) {
-			s.rows++
-		}
-	}
+	s.rows = observedRows(Y)
 	s.loss, s.Y, s.yy = *cells, cells.Y, cells.Zero
 	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return s.loss.W.Data[i*Y.Cols+j] > 0 })
 	return s

@@ -263,7 +263,7 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 		return p
 	}
 	space := t.space.inSamples()
-	if w := space.curvature(pt); w > 0 {
+	if w := space.curvature(t, pt); w > 0 {
 		p.Mu /= w
 	}
 	C, UC, SUC := blas.Clone(pt.X), blas.Like(H), blas.Like(H)

@@ -58,7 +58,7 @@ func newSketched(t *task, pt *point, U blas.General, s []float64) *sketched {
 	return p
 }
 
-func (p *sketched) minimize(ctx context.Context, L *linop.Spectral, collect func()) (*linop.Spectral, error) {
+func (p *sketched) minimize(ctx context.Context, L *linop.Spectral, collect func()) (_ *linop.Spectral, err error) {
 	last := math.Inf(1)
 	for range sketchSteps {
 		if err := ctx.Err(); err != nil {
@@ -70,11 +70,9 @@ func (p *sketched) minimize(ctx context.Context, L *linop.Spectral, collect func
 		}
 		last = value
 		collect()
-		next, err := p.t.rootOf(L.V, M)
-		if err != nil {
+		if L, err = p.t.rootOf(L.V, M); err != nil {
 			return nil, err
 		}
-		L = next
 	}
 	return L, nil
 }
@@ -135,17 +133,17 @@ func (s *samples) part(seed uint64) Space {
 	if !ok {
 		return nil
 	}
-	l, n := s.Y.Rows/startPart, s.Y.Cols
-	rows := rand.New(rand.NewPCG(seed, 0)).Perm(s.Y.Rows)[:l]
+	rows := rand.New(rand.NewPCG(seed, 0)).Perm(s.Y.Rows)[:s.Y.Rows/startPart]
 	slices.Sort(rows)
-	q := &samples{K: K.Part(rows), Y: blas.NewGeneral(l, n), unit: s.unit}
-	for i, r := range rows {
-		copy(blas.Row(q.Y, i), blas.Row(s.Y, r))
+	q := &samples{K: K.Part(rows), Y: blas.TakeRows(s.Y, rows), unit: s.unit}
+	for _, r := range rows {
 		if slices.Max(cells.Row(r)) > 0 {
 			q.rows++
 		}
 	}
-	q.cells = linop.WeightedCells(l, n, func(i, j int) float64 { return square(cells.Row(rows[i])[j]) })
+	q.cells = linop.WeightedCells(q.Y.Rows, q.Y.Cols, func(i, j int) float64 {
+		return square(cells.Row(rows[i])[j])
+	})
 	q.yy = square(blas.Frob(q.Y))
 	return q
 }

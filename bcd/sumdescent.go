@@ -41,9 +41,7 @@ func (c *faces) at(pt *point) (z, g []float64) {
 	z, g = make([]float64, size), make([]float64, size)
 	S, G := c.blocks(z), c.blocks(g)
 	for j := range pt.Ls {
-		if pt.Ls[j].Rank() > 0 {
-			pt.Ls[j].Dense(c.t.be, S[j])
-		}
+		pt.Ls[j].Dense(c.t.be, S[j])
 		if pt.Gs[j].Data != nil {
 			blas.AddScaled(G[j], -c.t.lambda, pt.Gs[j])
 		}

@@ -55,17 +55,24 @@ func checkCellWeights(Y, W blas.General) error {
 	return nil
 }
 
+// observedRows counts the rows of Y that hold a number.
+func observedRows(Y blas.General) (count int) {
+	for i := range Y.Rows {
+		if slices.ContainsFunc(blas.Row(Y, i), func(y float64) bool { return !math.IsNaN(y) }) {
+			count++
+		}
+	}
+	return count
+}
+
 // weigh gives the cells their weights.
 func (s *samples) weigh(weight func(i, j int) float64) {
 	top := slices.Repeat([]float64{1}, s.Y.Rows)
-	s.rows = 0
+	s.rows = observedRows(s.Y)
 	for i := range top {
-		most, observed := 0.0, false
-		for j, y := range blas.Row(s.Y, i) {
-			most, observed = max(most, weight(i, j)), observed || !math.IsNaN(y)
-		}
-		if observed {
-			s.rows++
+		most := 0.0
+		for j := range s.Y.Cols {
+			most = max(most, weight(i, j))
 		}
 		if most > 0 {
 			top[i] = most
@@ -128,54 +135,41 @@ func (s *samples) coefficients(w *work, X blas.General) blas.General {
 	return w.px
 }
 
-// filled is w∘T + (1−w)∘F for the targets T, in the scratch of t.
-func (s *samples) filled(t *task, pt *point) blas.General {
-	if s.cells == nil {
-		return s.Y
-	}
-	s.predict(t, pt)
-	w := &t.work
-	w.px = blas.Reshape(w.px, pt.X.Rows, t.n)
-	for range 2 {
-		s.cells.ProjectMissing(w.xl, w.xl)
-	}
-	s.cells.Project(w.px, s.Y)
-	blas.AddScaled(w.xl, 1, w.px)
-	return w.xl
-}
-
 // curvature is the mean over all cells of ½w·∂²φ/∂F² at pt, the mean weight for squares. A quantile has that of the
 // loss whose kinks the last C step has rounded.
-func (s *samples) curvature(pt *point) (mean float64) {
+func (s *samples) curvature(t *task, pt *point) (mean float64) {
 	switch {
 	case s.cells == nil:
 		return 1
 	case !s.convex():
 		return s.cells.Mean()
 	}
-	F := blas.Like(s.Y)
-	pt.L.MulRight(blas.Active(), F, pt.AX)
+	s.predict(t, pt)
 	s.loss.Each(func(at int, y, w float64) {
-		_, curvature := s.loss.SlopeAt(at, y, F.Data[at])
+		_, curvature := s.loss.SlopeAt(at, y, t.work.xl.Data[at])
 		mean += w * curvature / 2
 	})
 	return mean / float64(len(s.Y.Data))
 }
 
-// quadratic is, where cells are missing or weighted, that for filled targets Y, of which ‖AL′ − Y‖² and a constant
-// bound the loss at any L′ from above and equal it at L.
+// quadratic is, where cells are missing or weighted, that for filled targets Y = w∘T + (1−w)∘F, T the targets, of which
+// ‖AL′ − Y‖² and a constant bound the loss at any L′ from above and equal it at L.
 func (s *samples) quadratic(t *task, pt *point, q *quadratic) {
-	n, w, A := t.n, &t.work, pt.AX
+	n, w, A, Y := t.n, &t.work, pt.AX, s.Y
 	q.YY = s.yy
 	if s.cells != nil {
 		s.predict(t, pt)
-		s.cells.Project(w.xl, w.xl)
-		blas.AddScaled(w.xl, -1, s.Y)
-		s.cells.ProjectMissing(w.xl, w.xl)
-		q.YY = square(blas.Frob(w.xl)) + s.dropped
-	}
-	Y := s.filled(t, pt)
-	if s.cells != nil {
+		w.px = blas.Reshape(w.px, A.Rows, n)
+		s.cells.Project(w.px, w.xl)
+		blas.AddScaled(w.px, -1, s.Y)
+		s.cells.ProjectMissing(w.px, w.px)
+		q.YY = square(blas.Frob(w.px)) + s.dropped
+		Y = w.xl
+		for range 2 {
+			s.cells.ProjectMissing(Y, Y)
+		}
+		s.cells.Project(w.px, s.Y)
+		blas.AddScaled(Y, 1, w.px)
 		q.YY += square(blas.Frob(Y))
 	}
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
