@@ -39,11 +39,9 @@ func newAuto(cfg Config) engine {
 func (s *auto) Name() string { return "auto" }
 
 func (s *auto) Invalidate() {
-	s.sketched.Invalidate()
-	s.reduced.Invalidate()
-	s.exact.Invalidate()
-	s.factors.Invalidate()
-	s.single.Invalidate()
+	for _, m := range []method{s.sketched, &s.reduced, &s.exact, &s.factors, &s.single} {
+		m.Invalidate()
+	}
 }
 
 func (s *auto) solve(ctx context.Context, f *frame) error {

@@ -190,15 +190,13 @@ func (t *Tridiagonal) Solve(X, pivots blas.General, rho []float64, mu float64) e
 	}
 	for i := l - 1; i >= 0; i-- {
 		p, x := blas.Row(pivots, i), blas.Row(X, i)
-		if i == l-1 {
-			for j := range x {
-				x[j] /= p[j]
+		if i < l-1 {
+			for j, v := range blas.Row(X, i+1) {
+				x[j] -= rho[j] * t.e[i] * v
 			}
-			continue
 		}
-		next := blas.Row(X, i+1)
 		for j := range x {
-			x[j] = (x[j] - rho[j]*t.e[i]*next[j]) / p[j]
+			x[j] /= p[j]
 		}
 	}
 	return nil

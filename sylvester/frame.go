@@ -225,27 +225,20 @@ func (f *frame) toColumns(dst blas.General, A blas.General, alpha float64) {
 
 // restore computes C = (a/b)·C̃·Vᵀ + (Y − Y·V·Vᵀ)/μ: outside the range of L the
 // solution is Y/μ. That part is projected twice, since what a single projection
-// leaves of Ỹ by rounding would be divided by a possibly tiny μ.
+// leaves of Ỹ by rounding would be divided by a possibly tiny μ. rt is lost.
 func (f *frame) restore() {
-	l, n, r := f.Y.Rows, f.Y.Cols, f.sys.L.Rank()
-	switch {
-	case r == n:
+	switch f.sys.L.Rank() {
+	case f.Y.Cols:
 		blas.Gemm(f.be, false, true, f.a/f.b, f.ct, f.sys.L.V, 0, f.C)
-		return
-	case r == 0:
+	case 0:
 		blas.CopyScaled(f.C, 1/f.sys.Mu, f.Y)
-		return
-	}
-	for i := 0; i < l; i += frameRows {
-		rows := min(frameRows, l-i)
-		out := blas.View(f.C, i, 0, rows, n)
-		t := blas.View(f.small, 0, 0, rows, r)
-		blas.Copy(out, blas.View(f.Y, i, 0, rows, n))
+	default:
+		blas.Copy(f.C, f.Y)
 		for range 2 {
-			blas.Mul(f.be, t, false, false, out, f.sys.L.V)
-			blas.Gemm(f.be, false, true, -1, t, f.sys.L.V, 1, out)
+			blas.Mul(f.be, f.rt, false, false, f.C, f.sys.L.V)
+			blas.Gemm(f.be, false, true, -1, f.rt, f.sys.L.V, 1, f.C)
 		}
-		blas.Gemm(f.be, false, true, f.a/f.b, blas.View(f.ct, i, 0, rows, r), f.sys.L.V, 1/f.sys.Mu, out)
+		blas.Gemm(f.be, false, true, f.a/f.b, f.ct, f.sys.L.V, 1/f.sys.Mu, f.C)
 	}
 }
 

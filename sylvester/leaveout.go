@@ -161,9 +161,7 @@ func (s *LeaveOut) solve(C blas.General) {
 		}
 	}
 	s.product(s.res, s.dec.T, s.w)
-	if outside != 0 {
-		blas.AddScaled(s.res, outside, s.yt)
-	}
+	blas.AddScaled(s.res, outside, s.yt)
 	if C.Data != nil {
 		blas.CopyScaled(C, 1/s.mu, s.rest)
 		s.expand(C, 1, s.res)

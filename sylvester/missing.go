@@ -145,14 +145,11 @@ func (s *missingCells) solve(ctx context.Context, b blas.General) error {
 		if idle >= missingPatience {
 			return nil
 		}
-		if first {
-			beta = 0
-			blas.Copy(s.p, s.u)
-		} else {
+		if beta = 0; !first {
 			beta = rz / before
-			blas.Scal(beta, s.p.Data)
-			blas.AddScaled(s.p, 1, s.u)
 		}
+		blas.Scal(beta, s.p.Data)
+		blas.AddScaled(s.p, 1, s.u)
 		if err := s.count(ctx); err != nil {
 			return err
 		}
@@ -290,11 +287,7 @@ func (g *spectralGrid) residual(r blas.General) (size, energy float64) {
 // advance computes u = Ā⁻¹·p for p = r + beta·p′, with p′ of the call before.
 func (g *spectralGrid) advance(u, p blas.General, beta float64) {
 	g.p = blas.Reshape(g.p, g.b.Rows, g.b.Cols)
-	if beta == 0 {
-		blas.Copy(g.p, g.b)
-	} else {
-		blas.Scal(beta, g.p.Data)
-		blas.AddScaled(g.p, 1, g.b)
-	}
+	blas.Scal(beta, g.p.Data)
+	blas.AddScaled(g.p, 1, g.b)
 	g.expand(u, p, g.p)
 }

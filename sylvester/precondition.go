@@ -241,13 +241,12 @@ type target struct {
 // load copies C and Y to x and b, on the observed cells.
 func (p *preconditioned) load(cells *linop.Cells, C, Y blas.General) {
 	p.x, p.b = blas.Reshape(p.x, C.Rows, C.Cols), blas.Reshape(p.b, C.Rows, C.Cols)
-	if cells == nil {
-		blas.Copy(p.x, C)
-		blas.Copy(p.b, Y)
-		return
+	blas.Copy(p.x, C)
+	blas.Copy(p.b, Y)
+	if cells != nil {
+		cells.Keep(p.x, p.x)
+		cells.Keep(p.b, p.b)
 	}
-	cells.Keep(p.x, C)
-	cells.Keep(p.b, Y)
 }
 
 // relInexact is how far [missingCells] goes where its system is only near the one to solve.

@@ -290,7 +290,14 @@ func (s *Reweighted) iterate(
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.direction(energy, previous, iter == 1)
+		beta := 0.0
+		if iter > 1 {
+			beta = (energy - blas.Inner(s.before, s.KZ)) / previous
+		}
+		blas.Scal(beta, s.P.Data)
+		blas.Scal(beta, s.KP.Data)
+		blas.AddScaled(s.P, 1, s.Z)
+		blas.AddScaled(s.KP, 1, s.KZ)
 		previous = energy
 		blas.Copy(s.before, s.R)
 		s.weigh(s.Z, s.KP, cells)
@@ -304,20 +311,6 @@ func (s *Reweighted) iterate(
 		blas.AddScaled(s.KA, step, s.KP)
 		blas.AddScaled(s.R, -step, s.Z)
 	}
-}
-
-// direction makes P conjugate to that before.
-func (s *Reweighted) direction(energy, previous float64, first bool) {
-	if first {
-		blas.Copy(s.P, s.Z)
-		blas.Copy(s.KP, s.KZ)
-		return
-	}
-	beta := (energy - blas.Inner(s.before, s.KZ)) / previous
-	blas.Scal(beta, s.P.Data)
-	blas.Scal(beta, s.KP.Data)
-	blas.AddScaled(s.P, 1, s.Z)
-	blas.AddScaled(s.KP, 1, s.KZ)
 }
 
 // spread computes PF = P∘(G·Vᵀ).

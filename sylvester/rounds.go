@@ -69,9 +69,7 @@ func (s *shifted) round(ctx context.Context, f *frame, round int) error {
 	budget := square(margin * f.opt.Tol * f.normY)
 	switch {
 	case round > 0:
-		if f.mixed {
-			f.unmix()
-		}
+		f.unmix()
 		f.iterated = f.ct.Cols
 		budget *= correctionShare
 		blas.Zero(f.ct)
