@@ -280,8 +280,8 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 	return p
 }
 
-// spectral turns H = UᵀB_η, U the eigenvectors of A_η of ascending eigenvalues sigma, into what stands for UᵀY, and both
-// into descending order, without the rounding of 0. In feature space, where H_η = Z_ηᵀY, U·diag(√sigma) are the
+// spectral turns H = UᵀB_η, U the eigenvectors of A_η of ascending eigenvalues sigma, into what stands for UᵀY, and
+// both into descending order, without the rounding of 0. In feature space, where H_η = Z_ηᵀY, U·diag(√sigma) are the
 // eigenvectors' parts of the singular vectors of Z_η.
 func (t *task) spectral(H blas.General, sigma []float64) (blas.General, []float64) {
 	N := len(sigma)

@@ -53,8 +53,8 @@ type Space interface {
 	// residualScale is what a relative residual in Y is to be multiplied by for one
 	// in B_η to leave the objective as near its minimum, at the most.
 	residualScale(eta []float64, L *linop.Spectral, mu float64) float64
-	// measure fills in the measures of pt for the coefficients that X stands for there, and c with c_j of the kernels of
-	// idx.
+	// measure fills in the measures of pt for the coefficients that X stands for there, and c with c_j of the kernels
+	// of idx.
 	measure(t *task, pt *point, c []float64, idx []int)
 	// norms are ‖f_j‖² of the function that X of pt stands for at its weights and L.
 	norms(t *task, pt *point, L *linop.Spectral) []float64

@@ -209,8 +209,8 @@ func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64
 }
 
 // measure fills pt's measures, with c_j for the kernels of idx and 0 for the others,
-// and returns the columns that it multiplied by A_η. It reports kernels that cannot be positive semidefinite, and values
-// that are not finite.
+// and returns the columns that it multiplied by A_η. It reports kernels that cannot be positive semidefinite, and
+// values that are not finite.
 func (t *task) measure(pt *point, idx []int) (columns int, err error) {
 	part := make([]float64, len(idx))
 	t.space.measure(t, pt, part, idx)

@@ -21,8 +21,8 @@ type subgrid struct {
 	L          linop.Spectral
 }
 
-// newSubgrid returns the rows and columns that have an observed cell, and the cells within, of weights of at most 1. The
-// former is nil where it is the whole grid, the largest weight in every column 1.
+// newSubgrid returns the rows and columns that have an observed cell, and the cells within, of weights of at most 1.
+// The former is nil where it is the whole grid, the largest weight in every column 1.
 func newSubgrid(cells *linop.Cells) (*subgrid, *linop.Cells) {
 	l, n := cells.Dims()
 	row, col := make([]bool, l), make([]bool, n)
