@@ -75,11 +75,10 @@ func newFeatures(H blas.General, yy float64, l int, blocks []int, rows, cols int
 	for j, d := range blocks {
 		f.start[j+1] = f.start[j] + d
 	}
-	if f.bad = f.validate(rows, cols); f.bad == nil {
-		f.root, f.inner, f.eta = make([]float64, rows), make([]float64, rows), make([]float64, len(blocks))
-		f.scaled = blas.NewGeneral(rows, H.Cols)
+	if f.bad = f.validate(rows, cols); f.bad != nil {
+		return f
 	}
-	return f
+	return f.withTargets(H)
 }
 
 func (f *features) validate(rows, cols int) error {

@@ -21,8 +21,8 @@ import (
 // hides what they gain.
 //
 // The solver paper is that of Sindhwani, Minh and Lozano with the formulas of mathematics.md §3: C by the inner solver
-// to the residual CG of [Inexact], L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its closed form at the
-// f that results. Every block lowers the objective. The solver okl is the output kernel learning of Dinuzzo et al.
+// to the residual CG of [Inexact], L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its closed form at
+// the f that results. Every block lowers the objective. The solver okl is the output kernel learning of Dinuzzo et al.
 // (2011) with the input weights by their closed form unless they are fixed: the trace bound gives way to the penalty
 // ρ‖L‖²_F.
 type alternation struct {

@@ -147,12 +147,6 @@ func (q *Model) weighted(a, b []float64) float64 {
 	return q.Sigma*blas.Dot(a[:q.Weights], b[:q.Weights]) + q.sL*blas.Dot(a[q.Weights:], b[q.Weights:])
 }
 
-// addWeighted computes dst += c·σ·a block by block.
-func (q *Model) addWeighted(dst []float64, c float64, a []float64) {
-	blas.Axpy(c*q.Sigma, a[:q.Weights], dst[:q.Weights])
-	blas.Axpy(c*q.sL, a[q.Weights:], dst[q.Weights:])
-}
-
 // mul computes dst = B·d.
 func (q *Model) mul(dst, d []float64) {
 	if q.H.Data != nil {
@@ -177,7 +171,8 @@ func (q *Model) mul(dst, d []float64) {
 		q.q[i] = blas.Dot(blas.Row(q.mid, i), q.p)
 	}
 	for i := range k {
-		q.addWeighted(dst, -q.q[i], q.DS[i])
+		blas.Axpy(-q.q[i]*q.Sigma, q.DS[i][:q.Weights], dst[:q.Weights])
+		blas.Axpy(-q.q[i]*q.sL, q.DS[i][q.Weights:], dst[q.Weights:])
 		blas.Axpy(-q.q[k+i], q.Y[i], dst)
 	}
 }
