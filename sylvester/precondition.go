@@ -209,7 +209,7 @@ func (k *keeper) coarse(sys System) bool {
 // leading are the pairs of dec that a sketch for the system would keep.
 func (k *keeper) leading(sys System) Decomposition {
 	d := *k.dec
-	if !d.whole() || sys.L.Rank() == 0 {
+	if s := d.Sigma; len(s) == 0 || s[0] >= s[len(s)-1] || sys.L.Rank() == 0 { // those of a sketch descend
 		return d
 	}
 	out, _ := slices.BinarySearch(d.Sigma, k.gap(sys)*sys.Mu/sys.L.S[0]) // they ascend
