@@ -4,8 +4,8 @@
 // A [Case] is one value that a package below bench/cases registers when the program
 // starts: the list of cases, the help, the report and its pictures follow from it. A
 // new case is a new file in a folder of bench/cases; a new folder is named once in
-// bench/cases/cases.go, which a test holds to be complete. A case returns [Result]
-// values and prints nothing. Everything that a table, a picture or the report shows
+// bench/cases/cases.go, which a test holds to be complete. A case hands [Result]
+// values to [Env.Add] and prints nothing. Everything that a table, a picture or the report shows
 // is in the JSON file of a run. Package report shows it.
 package bench
 
@@ -33,9 +33,8 @@ type Case struct {
 	Shown        []string // the parts that are evidence; nil: all
 	ShownMinutes float64  // about how long they take
 
-	// Run measures the case, or env.Part of one that has parts. When ctx ends it
-	// returns what it has so far beside ctx.Err().
-	Run    func(ctx context.Context, env *Env) ([]Result, error)
+	// Run measures the case, or env.Part of one that has parts, and hands env.Add what it has until ctx ends.
+	Run    func(ctx context.Context, env *Env) error
 	Parts  []string // each of which can be run alone: "mtr:edm,jura"
 	Pieces []string // parts of parts, run only by name
 
@@ -72,24 +71,22 @@ func (c *Case) Length() string {
 }
 
 // Measure runs every part of the case, past those that a run like this skips, of which the last error is returned.
-func (c *Case) Measure(ctx context.Context, env *Env) ([]Result, error) {
+func (c *Case) Measure(ctx context.Context, env *Env) (_ []Result, skipped error) {
+	env.results = nil
 	if c.Parts == nil {
-		return c.Run(ctx, env)
+		err := c.Run(ctx, env)
+		return env.results, err
 	}
 	defer func() { env.Part = "" }()
-	var all []Result
-	var skipped error
 	for _, env.Part = range c.Parts {
-		r, err := c.Run(ctx, env)
-		all = append(all, r...)
-		switch {
+		switch err := c.Run(ctx, env); {
 		case errors.Is(err, ErrSkipped):
 			skipped = err
 		case err != nil:
-			return all, err
+			return env.results, err
 		}
 	}
-	return all, skipped
+	return env.results, skipped
 }
 
 // Table is a table of the report that is made of texts.
@@ -118,6 +115,7 @@ type Env struct {
 
 	measure func(threads int) Limits
 	skipped []string
+	results []Result // of the case that runs
 }
 
 // NewEnv returns the environment of the active backend.
@@ -145,6 +143,9 @@ func Pick[T any](e *Env, quick, full T) T {
 
 // Rand returns the generator of one stream of this run's seed.
 func (e *Env) Rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(e.Seed, stream)) }
+
+// Add hands over results of the case that runs.
+func (e *Env) Add(results ...Result) { e.results = append(e.results, results...) }
 
 // Skip notes a part of a case that cannot be measured here, and why.
 func (e *Env) Skip(format string, args ...any) {

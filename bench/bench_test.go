@@ -122,13 +122,12 @@ func TestReadFileRefuses(t *testing.T) {
 
 // Parts that are skipped do not end the others.
 func TestMeasureGoesOnPastSkippedParts(t *testing.T) {
-	c := Case{Name: "parts", Parts: []string{"long", "short", "longer"}, Run: func(_ context.Context, env *Env) (
-		[]Result, error,
-	) {
+	c := Case{Name: "parts", Parts: []string{"long", "short", "longer"}, Run: func(_ context.Context, env *Env) error {
 		if env.Part != "short" {
-			return nil, ErrSkipped
+			return ErrSkipped
 		}
-		return []Result{{Name: env.Part}}, nil
+		env.Add(Result{Name: env.Part})
+		return nil
 	}}
 	results, err := c.Measure(context.Background(), quickEnv())
 	if !errors.Is(err, ErrSkipped) || len(results) != 1 || results[0].Name != "short" {
@@ -138,22 +137,24 @@ func TestMeasureGoesOnPastSkippedParts(t *testing.T) {
 
 func TestRunKeepsWhatWasMeasured(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	one := Case{Name: "one", Does: "first", Run: func(context.Context, *Env) ([]Result, error) {
-		return []Result{{Name: "r"}}, nil
+	one := Case{Name: "one", Does: "first", Run: func(_ context.Context, env *Env) error {
+		env.Add(Result{Name: "r"})
+		return nil
 	}}
-	stopped := Case{Name: "two", Does: "stopped", Run: func(ctx context.Context, _ *Env) ([]Result, error) {
+	stopped := Case{Name: "two", Does: "stopped", Run: func(ctx context.Context, env *Env) error {
 		cancel()
-		return []Result{{Name: "partial"}}, ctx.Err()
+		env.Add(Result{Name: "partial"})
+		return ctx.Err()
 	}}
 	file, err := Run(ctx, []Case{one, stopped, one}, quickEnv())
 	if err == nil || len(file.Results) != 2 || file.Results[1].Name != "partial" {
 		t.Errorf("%v, %d results", err, len(file.Results))
 	}
-	failing := Case{Name: "bad", Does: "fails", Run: func(context.Context, *Env) ([]Result, error) {
-		return nil, errors.New("broken")
+	failing := Case{Name: "bad", Does: "fails", Run: func(context.Context, *Env) error {
+		return errors.New("broken")
 	}}
-	skipped := Case{Name: "absent", Does: "skips", Run: func(context.Context, *Env) ([]Result, error) {
-		return nil, ErrSkipped
+	skipped := Case{Name: "absent", Does: "skips", Run: func(context.Context, *Env) error {
+		return ErrSkipped
 	}}
 	file, err = Run(context.Background(), []Case{failing, skipped, one}, quickEnv())
 	if err == nil || !strings.Contains(err.Error(), "bad: broken") || strings.Contains(err.Error(), "absent") ||

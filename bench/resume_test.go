@@ -14,30 +14,30 @@ import (
 func TestContinue(t *testing.T) {
 	var ran []string
 	ctx, cancel := context.WithCancel(context.Background())
-	line := func(env *Env, name string) []Result {
+	line := func(env *Env, name string) {
 		ran = append(ran, name)
 		r := Result{Name: name}
 		r.Time([]float64{1})
 		r.Rate(0.5e9, 0)
-		return []Result{r}
+		env.Add(r)
 	}
-	whole := Case{Name: "whole", Does: "ends", Run: func(_ context.Context, env *Env) ([]Result, error) {
-		return line(env, "w"), nil
+	whole := Case{Name: "whole", Does: "ends", Run: func(_ context.Context, env *Env) error {
+		line(env, "w")
+		return nil
 	}}
 	broken := errors.New("broken")
-	failing := Case{Name: "failing", Does: "fails the first time", Run: func(_ context.Context, env *Env) ([]Result,
-		error,
-	) {
-		return line(env, "f"), broken
+	failing := Case{Name: "failing", Does: "fails the first time", Run: func(_ context.Context, env *Env) error {
+		line(env, "f")
+		return broken
 	}}
 	parts := Case{
 		Name: "parts", Parts: []string{"a", "b", "c"},
-		Run: func(ctx context.Context, env *Env) ([]Result, error) {
-			r := line(env, env.Part)
+		Run: func(ctx context.Context, env *Env) error {
+			line(env, env.Part)
 			if env.Part == "b" {
 				cancel()
 			}
-			return r, ctx.Err()
+			return ctx.Err()
 		},
 	}
 	all := []Case{whole, failing, parts}

@@ -83,9 +83,7 @@ func (c *learning) flags(cmd *cobra.Command) {
 
 // run reads the data and hands them on: to inMemory, or where rows are streamed to streamed, in each of the ranks.
 // folds are the flags of cv, nil for a fit.
-func (c *learning) run(
-	folds *foldFlags, inMemory func(*data) error, streamed func(iokl.Rows, *mpi.World) error,
-) error {
+func (c *learning) run(folds *foldFlags, inMemory func(*data) error, streamed func(iokl.Rows, *mpi.World) error) error {
 	if err := c.begin(); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ var matOperations = []struct {
 
 // runGonum measures operations of gonum's mat, condition estimates included, on
 // gonum's own kernels and on this module's, in turns.
-func runGonum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runGonum(ctx context.Context, env *bench.Env) error {
 	restore := func() {}
 	off := func() {
 		restore()
@@ -65,7 +65,6 @@ func runGonum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		restore = kernels.Use()
 	}
 	defer off()
-	var results []bench.Result
 	for _, n := range bench.Pick(env, []int{100, 300}, []int{100, 500, 1000}) {
 		x := matOperands(env, n)
 		for _, op := range matOperations {
@@ -91,14 +90,14 @@ func runGonum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				if i > 0 {
 					r.Metric("times_faster", bench.Median(samples[0])/r.Seconds)
 				}
-				results = append(results, r)
+				env.Add(r)
 			}
 			if err != nil {
-				return results, err
+				return err
 			}
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // matOperands are matrices of order n; the eigenvalues of the definite one are about √n to 5√n.

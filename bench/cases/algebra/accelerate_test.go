@@ -15,7 +15,7 @@ func TestGonum(t *testing.T) {
 	before := blas64.Implementation()
 	env := benchtest.Quick()
 	env.Count = 1
-	results, err := runGonum(t.Context(), env)
+	results, err := (&bench.Case{Run: runGonum}).Measure(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,8 +83,7 @@ var lengthy = map[string]bool{"svd": true, "schur": true}
 // runEigen measures the factorizations behind the exact solvers with every
 // backend. The share of the memory bandwidth is what moving the matrix once in
 // and once out would take: far below 1, so that what limits them is elsewhere.
-func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
+func runEigen(ctx context.Context, env *bench.Env) error {
 	for _, n := range bench.Pick(env, []int{300, 600}, []int{500, 1000, 1500, 3060}) {
 		A := data.RandomSymmetric(env, n)
 		for _, f := range factorizations {
@@ -112,11 +111,11 @@ func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				part[i].Rate(f.flops(float64(n)), bytes)
 			}
 			againstOpenBLAS(part)
-			results = append(results, part...)
+			env.Add(part...)
 			if err != nil {
-				return results, err
+				return err
 			}
 		}
 	}
-	return results, nil
+	return nil
 }

@@ -29,7 +29,7 @@ func init() {
 type gemmShape struct{ m, n, k int }
 
 // runGemm measures Dgemm and Sgemm of every backend side by side.
-func runGemm(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runGemm(ctx context.Context, env *bench.Env) error {
 	shapes := bench.Pick(env,
 		[]gemmShape{{768, 768, 768}, {1024, 102, 1024}},
 		[]gemmShape{
@@ -40,25 +40,20 @@ func runGemm(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			{3060, 10, 3060},
 			{3060, 102, 102},
 		})
-	var results []bench.Result
 	for _, threads := range bench.ThreadCounts(env.Threads) {
 		for _, s := range shapes {
 			for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
-				part, err := gemmOne(ctx, env, s, prec, threads)
-				results = append(results, part...)
-				if err != nil {
-					return results, err
+				if err := gemmOne(ctx, env, s, prec, threads); err != nil {
+					return err
 				}
 			}
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // gemmOne measures one shape on all backends in turn.
-func gemmOne(
-	ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precision, threads int,
-) ([]bench.Result, error) {
+func gemmOne(ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precision, threads int) error {
 	blas.SetThreads(threads)
 	defer blas.SetThreads(env.Threads)
 	flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
@@ -79,7 +74,7 @@ func gemmOne(
 	for i := range results {
 		results[i].Rate(flops, 0)
 	}
-	return results, err
+	return err
 }
 
 // productPlan is how products are repeated.

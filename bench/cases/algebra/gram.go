@@ -32,8 +32,7 @@ type gramShape struct{ l, d int }
 // which goes to memory that is there already. The matrices are made in new memory each time, as by a fit, and in old
 // memory too. Operations are counted as the product counts them, two for each feature of each pair of samples, whatever
 // the kernel does with a pair, so that rates compare; bytes are those of the samples read and the matrix written.
-func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
+func runGram(ctx context.Context, env *bench.Env) error {
 	for _, s := range bench.Pick(env, []gramShape{{1024, 40}}, []gramShape{
 		{500, 40},
 		{1000, 40},
@@ -48,7 +47,7 @@ func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		}
 		all, err := gramContenders(ctx, env, X)
 		if err != nil {
-			return results, err
+			return err
 		}
 		plan := bench.Plan{
 			Count: env.Repeats(7), Warm: true, Follow: true, MinSample: 10 * time.Millisecond, Budget: 2 * time.Second,
@@ -66,12 +65,12 @@ func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			r.Metric("of_product", product[r.Params["backend"]]/r.Seconds)
 		}
 		againstOpenBLAS(part)
-		results = append(results, part...)
+		env.Add(part...)
 		if err != nil {
-			return results, err
+			return err
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // gramContenders are the backends computing X·Xᵀ and the Gram matrices of X.

@@ -24,11 +24,11 @@ func init() {
 // runOperator multiplies a packed Gram matrix into k columns with every backend;
 // with OpenBLAS also through its own symmetric and vector routines, since a user
 // of it might choose those.
-func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runOperator(ctx context.Context, env *bench.Env) error {
 	l := bench.Pick(env, 1024, 3060)
 	sum, err := data.GaussianGram(ctx, env, l)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	dense := blas.NewGeneral(l, l)
 	sum.Dense(dense)
@@ -45,7 +45,6 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			packed[be.Name()+prec.String()] = p
 		}
 	}
-	var results []bench.Result
 	for _, k := range bench.Pick(env, []int{1, 10, 102}, []int{1, 2, 4, 10, 32, 102, 204}) {
 		var all []bench.Contender
 		for _, prec := range precisions {
@@ -63,12 +62,12 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			}
 			part[i].Rate(2*float64(l*l*k), bytes)
 		}
-		results = append(results, part...)
+		env.Add(part...)
 		if err != nil {
-			return results, err
+			return err
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // multipliers are the ways to compute K·X for k columns.

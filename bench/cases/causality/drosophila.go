@@ -37,12 +37,11 @@ const (
 
 // runDrosophila follows the paper's gene experiment: groups of genes of one function through the fly's life cycle,
 // lag 7, λ = 1e-3; linear or nonlinear kernels, the output kernel learned or the identity.
-func runDrosophila(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runDrosophila(ctx context.Context, env *bench.Env) error {
 	d, err := lifeCycle(env, bench.Pick(env, 3, 66))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var results []bench.Result
 	for _, c := range []struct {
 		name, kernels string
 		fixL          bool
@@ -58,7 +57,7 @@ func runDrosophila(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 			Backend: env.Backend,
 		})
 		if err != nil {
-			return results, err
+			return err
 		}
 		r := bench.Result{Name: c.name, Params: map[string]any{
 			"groups": len(d.Nodes), "genes": d.X.Cols, "central": strings.Join(central(res, 3), ", "),
@@ -70,9 +69,9 @@ func runDrosophila(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 		}
 		r.Metric("mean_rmse", stat.Mean(rmse, nil))
 		r.Metric("mean_rmse_constant", stat.Mean(own, nil)) // groups are too large for a past of their own
-		results = append(results, r)
+		env.Add(r)
 	}
-	return results, nil
+	return nil
 }
 
 // central are the nodes that drive the others most: those of the largest sums of a column of the graph without its

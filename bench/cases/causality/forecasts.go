@@ -34,20 +34,18 @@ func init() {
 type ahead func(past blas.General, steps int) (blas.General, error)
 
 // runForecasts fits to the first part of the rows and forecasts from many places of the rest.
-func runForecasts(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runForecasts(ctx context.Context, env *bench.Env) error {
 	macro, names, err := data.Macro()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	results, err := forecastSet(ctx, env, "macro", granger.Data{Names: names, X: macro}, granger.Options{Lag: macroLag},
-		140, 4, len(names), 1)
-	if err != nil {
-		return results, err
+	if err := forecastSet(ctx, env, "macro", granger.Data{Names: names, X: macro}, granger.Options{Lag: macroLag},
+		140, 4, len(names), 1); err != nil {
+		return err
 	}
 	hours := bench.Pick(env, 900, 365*24)
 	load := hourlyLoad(hours, env.Seed)
-	more, err := forecastSet(ctx, env, "hourly load", load, granger.Options{Lag: 24, Decay: 0.95}, hours*4/5, 24, 2, 7)
-	return append(results, more...), err
+	return forecastSet(ctx, env, "hourly load", load, granger.Options{Lag: 24, Decay: 0.95}, hours*4/5, 24, 2, 7)
 }
 
 const macroLag = 2
@@ -57,29 +55,28 @@ const macroLag = 2
 func forecastSet(
 	ctx context.Context, env *bench.Env, name string, d granger.Data, opt granger.Options, first, steps, scored,
 	every int,
-) ([]bench.Result, error) {
+) error {
 	train := d
 	train.X = blas.View(d.X, 0, 0, first, d.X.Cols)
 	opt.Backend, opt.Seed = env.Backend, env.Seed
-	var results []bench.Result
 	start := time.Now()
 	study, err := granger.NewStudy(ctx, &train, opt)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	kernels, err := study.Forecaster(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	const level = 0.9
 	intervals, err := study.Forecast(ctx, steps, level)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fit := time.Since(start).Seconds()
 	linear, err := varForecaster(env, &train, opt.Lag)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, m := range []struct {
 		name    string
@@ -101,7 +98,7 @@ func forecastSet(
 		for t := first; t+steps <= d.X.Rows; t += every {
 			F, err := m.next(blas.View(d.X, t-opt.Lag, 0, opt.Lag, d.X.Cols), steps)
 			if err != nil {
-				return results, fmt.Errorf("%s: %w", m.name, err)
+				return fmt.Errorf("%s: %w", m.name, err)
 			}
 			for h := range steps {
 				for c := range scored {
@@ -129,9 +126,9 @@ func forecastSet(
 		if m.name == "kernels" {
 			r.Metric("coverage", held/all)
 		}
-		results = append(results, r)
+		env.Add(r)
 	}
-	return results, nil
+	return nil
 }
 
 // varForecaster is ridge regression of all series on lag past values of all, λ by

@@ -81,17 +81,16 @@ func inferred(kernels []string) func(context.Context, *bench.Env, *granger.Data)
 }
 
 // infer scores every method on the network, each with one setting for all networks.
-func (w *network) infer(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
+func (w *network) infer(ctx context.Context, env *bench.Env) error {
 	for _, m := range graphMethods {
 		start := time.Now()
 		graph, err := m.find(ctx, env, &w.data)
 		if err != nil {
-			return results, fmt.Errorf("%s: %w", m.name, err)
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		results = append(results, w.result(m.name, graph, time.Since(start).Seconds()))
+		env.Add(w.result(m.name, graph, time.Since(start).Seconds()))
 	}
-	return results, nil
+	return nil
 }
 
 func (w *network) result(name string, graph blas.General, seconds float64) bench.Result {
@@ -200,21 +199,18 @@ func standardPairs(d *granger.Data, lag int) (X, Y blas.General) {
 }
 
 // runNetworks scores all networks.
-func runNetworks(ctx context.Context, env *bench.Env, networks []network) ([]bench.Result, error) {
-	var results []bench.Result
+func runNetworks(ctx context.Context, env *bench.Env, networks []network) error {
 	for i := range networks {
-		part, err := networks[i].infer(ctx, env)
-		results = append(results, part...)
-		if err != nil {
-			return results, fmt.Errorf("%s: %w", networks[i].name, err)
+		if err := networks[i].infer(ctx, env); err != nil {
+			return fmt.Errorf("%s: %w", networks[i].name, err)
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // runLorenz96 infers the couplings of simulated Lorenz-96 systems of 20
 // variables, and of the data set's ten where it is there.
-func runLorenz96(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runLorenz96(ctx context.Context, env *bench.Env) error {
 	var networks []network
 	for _, F := range []float64{10, 40} {
 		for seed := range bench.Pick[uint64](env, 1, 5) {
@@ -222,28 +218,23 @@ func runLorenz96(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			networks = append(networks, network{fmt.Sprintf("simulated F=%g #%d", F, seed+1), g.Data, g.Truth})
 		}
 	}
-	results, err := runNetworks(ctx, env, networks)
-	if err != nil {
-		return results, err
+	if err := runNetworks(ctx, env, networks); err != nil {
+		return err
 	}
-	long, err := runLongSeries(ctx, env)
-	results = append(results, long...)
-	if err != nil {
-		return results, err
+	if err := runLongSeries(ctx, env); err != nil {
+		return err
 	}
 	files, err := lorenzFiles(env)
 	if err != nil {
 		env.Log("  %v", err) // the simulated systems stand without them
-		return results, nil
+		return nil
 	}
-	part, err := runNetworks(ctx, env, files[:bench.Pick(env, 1, len(files))])
-	return append(results, part...), err
+	return runNetworks(ctx, env, files[:bench.Pick(env, 1, len(files))])
 }
 
 // runLongSeries infers the same couplings from series too long for kernel
 // matrices, in the space of random features.
-func runLongSeries(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
+func runLongSeries(ctx context.Context, env *bench.Env) error {
 	find := inferred([]string{"rff:gaussian:groups:median:50"})
 	for _, T := range bench.Pick(env, []int{1000}, []int{2000, 20000, 100000}) {
 		g := granger.Lorenz96(20, T, 40, 0.1, 0.1, env.Seed)
@@ -251,11 +242,11 @@ func runLongSeries(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 		start := time.Now()
 		graph, err := find(ctx, env, &w.data)
 		if err != nil {
-			return results, fmt.Errorf("%s: %w", w.name, err)
+			return fmt.Errorf("%s: %w", w.name, err)
 		}
-		results = append(results, w.result("50 random features a kernel", graph, time.Since(start).Seconds()))
+		env.Add(w.result("50 random features a kernel", graph, time.Since(start).Seconds()))
 	}
-	return results, nil
+	return nil
 }
 
 // lorenzFiles reads the data set: five series for each of two forcings.
@@ -296,12 +287,12 @@ var dreamSets = []string{
 }
 
 // runDream3 infers gene networks in silico.
-func runDream3(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runDream3(ctx context.Context, env *bench.Env) error {
 	var networks []network
 	for _, set := range dreamSets[:bench.Pick(env, 5, len(dreamSets))] {
 		w, err := dreamNetwork(env, set)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		networks = append(networks, w)
 	}

@@ -19,7 +19,10 @@ import (
 // TestGraphMethods finds a linear system by every method.
 func TestGraphMethods(t *testing.T) {
 	g := granger.LinearVAR(5, 400, 1, 1, 1, 3)
-	results, err := runNetworks(context.Background(), benchtest.Quick(), []network{{"linear", g.Data, g.Truth}})
+	c := bench.Case{Run: func(ctx context.Context, env *bench.Env) error {
+		return runNetworks(ctx, env, []network{{"linear", g.Data, g.Truth}})
+	}}
+	results, err := c.Measure(context.Background(), benchtest.Quick())
 	if err != nil || len(results) != len(graphMethods) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -164,8 +167,10 @@ func TestPartialCorrelation(t *testing.T) {
 // TestForecastCase compares forecasts of a linear system with what is known of it.
 func TestForecastCase(t *testing.T) {
 	g := granger.LinearVAR(3, 500, 1, 1, 1, 2)
-	results, err := forecastSet(context.Background(), benchtest.Quick(), "linear", g.Data, granger.Options{Lag: 1}, 400,
-		2, 3, 1)
+	c := bench.Case{Run: func(ctx context.Context, env *bench.Env) error {
+		return forecastSet(ctx, env, "linear", g.Data, granger.Options{Lag: 1}, 400, 2, 3, 1)
+	}}
+	results, err := c.Measure(context.Background(), benchtest.Quick())
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}

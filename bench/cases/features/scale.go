@@ -92,27 +92,26 @@ func scaleMaps(ctx context.Context, env *bench.Env, features int) (rff.Maps, err
 
 // runScale streams more and more rows through random features and fits what is
 // left of them, whose cost does not depend on how many there were.
-func runScale(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runScale(ctx context.Context, env *bench.Env) error {
 	maps, err := scaleMaps(ctx, env, bench.Pick(env, 125, 500))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var results []bench.Result
 	for _, l := range bench.Pick(env, []int64{4096, 16384, 65536}, []int64{1e4, 1e5, 1e6}) {
 		before := gemmRates(env, maps.Dim())
 		r, err := scaleOne(ctx, env, maps, l)
 		if err != nil {
-			return results, err
+			return err
 		}
 		D := float64(maps.Dim())
 		r.Rate(float64(l)*(D*D+2*D*scaleOutputs+D*scaleInputs), 0)
 		gemm := bench.Median(append(before, gemmRates(env, maps.Dim())...))
 		r.Metric("gemm_gflops", gemm)
 		r.Metric("of_gemm", r.GFlops/gemm)
-		results = append(results, r)
+		env.Add(r)
 		env.Log("  l = %d: %.1f s", l, r.Seconds)
 	}
-	return results, nil
+	return nil
 }
 
 // gemmRates are the GFLOP/s of some products of order n, taken just before and

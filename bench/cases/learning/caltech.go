@@ -70,10 +70,10 @@ func caltechTask(ctx context.Context, env *bench.Env, samples int) (*task, error
 
 // runCaltech minimises the same problem in six ways to see how long each takes
 // to come within 0.1 % of the best objective that any of them found.
-func runCaltech(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runCaltech(ctx context.Context, env *bench.Env) error {
 	t, err := caltechTask(ctx, env, bench.Pick(env, 5, caltechSamples))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	slow, exact := bench.Duration(bench.Pick(env, 2.0, 60)), bench.Duration(bench.Pick(env, 3.0, 45))
 	paper := []bcd.Inexact{{CG: 1e-2, SDP: 1000}}
@@ -98,10 +98,11 @@ func runCaltech(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 // timed fits in every way, and says how soon each was near the optimum.
-func timed(ctx context.Context, env *bench.Env, t *task, approaches []approach) ([]bench.Result, error) {
+func timed(ctx context.Context, env *bench.Env, t *task, approaches []approach) error {
 	results, err := fitAll(ctx, env, t, approaches)
 	timeToTarget(results)
-	return lines(results), err
+	addAll(env, results)
+	return err
 }
 
 // timeToTarget fills in when each approach first came within 0.1 % of the
@@ -167,10 +168,10 @@ func init() {
 // with exact subproblems, OKL, and ours; λ and norm are the paper's. Plant leaves
 // stand in for Caltech-101, whose kernels are not at hand: as many classes, and
 // twelve kernels from three views.
-func runFigures(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runFigures(ctx context.Context, env *bench.Env) error {
 	t, err := leaves(ctx, env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	const tol = 1e-6
 	paper := func(cg float64, sdp int) bcd.Options {

@@ -167,14 +167,13 @@ func digitTask(ctx context.Context, env *bench.Env, lambda float64, train func(i
 // runDigits learns to read digits: first what each learned part brings when
 // images are few, one in three, for every λ; then exact against inexact solvers
 // of the same problem on the other two thirds.
-func runDigits(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runDigits(ctx context.Context, env *bench.Env) error {
 	few, err := digitTask(ctx, env, 0, func(i int) bool { return i%3 == 0 })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	uniform, opt := make([]float64, len(few.grams)), bcd.Options{Tol: 1e-3}
 	few.norm.Start(uniform)
-	var results []bench.Result
 	for _, lambda := range []float64{1e-2, 1e-3, 1e-4, 1e-5} {
 		few.lambda = lambda
 		part, err := fitAll(ctx, env, few, []approach{
@@ -186,14 +185,14 @@ func runDigits(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		for i := range part {
 			part[i].Trace = nil
 		}
-		results = append(results, lines(part)...)
+		addAll(env, part)
 		if err != nil {
-			return results, err
+			return err
 		}
 	}
 	many, err := digitTask(ctx, env, 1e-3, func(i int) bool { return i%3 != 0 })
 	if err != nil {
-		return results, err
+		return err
 	}
 	budget := bench.Duration(bench.Pick(env, 5.0, 25))
 	part, err := fitAll(ctx, env, many, []approach{ // the same minimisation with three solvers of the C step
@@ -201,7 +200,8 @@ func runDigits(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		{name: "IOKL, plain CG", opt: bcd.Options{Tol: 1e-5, Sylvester: "cg"}, budget: budget},
 		{name: "IOKL, eigendecomposition", opt: bcd.Options{Tol: 1e-5, Sylvester: "eigen"}, budget: budget},
 	})
-	return append(results, lines(part)...), err
+	addAll(env, part)
+	return err
 }
 
 // digitFigures show the accuracy against λ for each choice of what to learn.

@@ -111,13 +111,11 @@ type outcome struct {
 	ended  bool // by an error or the budget
 }
 
-// lines are the results of the outcomes.
-func lines(all []outcome) []bench.Result {
-	var out []bench.Result
+// addAll hands over the results of the outcomes.
+func addAll(env *bench.Env, all []outcome) {
 	for _, o := range all {
-		out = append(out, o.Result)
+		env.Add(o.Result)
 	}
-	return out
 }
 
 // again tells whether there is to be another repetition.

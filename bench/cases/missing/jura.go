@@ -34,12 +34,11 @@ const (
 // runJura takes the concentrations of Cd, Ni and Zn at 359 sites as targets, of which Cd is
 // missing at the 100 validation sites, and the coordinates as inputs. The score is the
 // mean absolute error there, in mg/kg; fits are of the concentrations, or of their logarithms.
-func runJura(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runJura(ctx context.Context, env *bench.Env) error {
 	X, Y, hidden, err := juraData(env)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var results []bench.Result
 	for _, scale := range []string{"mg/kg", "logarithm"} {
 		for _, name := range []string{juraAlone, juraJoint} {
 			Z := blas.Clone(Y)
@@ -60,11 +59,11 @@ func runJura(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				Learn: "eta,l", Seed: env.Seed, Backend: env.Backend, IntervalFolds: -1,
 			})
 			if err != nil {
-				return results, fmt.Errorf("%s: %w", name, err)
+				return fmt.Errorf("%s: %w", name, err)
 			}
 			F, err := m.Predict(blas.Dense(X))
 			if err != nil {
-				return results, err
+				return err
 			}
 			var mae float64
 			for i := Y.Rows - hidden; i < Y.Rows; i++ {
@@ -78,10 +77,10 @@ func runJura(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			r.Time([]float64{time.Since(start).Seconds()})
 			r.Metric("mae", mae)
 			env.Log("  %s, %s: mean absolute error %.3f mg/kg", name, scale, mae)
-			results = append(results, r)
+			env.Add(r)
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // juraKernels are Gaussian and Matérn kernels of the distance of two sites, and one that is 1 for a site

@@ -45,13 +45,12 @@ const wheatSplits = 50
 // correlation of predicted and observed yields of an environment: over all lines, each
 // predicted without its fold, or over the hidden cells of a split, averaged over splits.
 // Variance components are those of the cells that a split shows.
-func runWheat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runWheat(ctx context.Context, env *bench.Env) error {
 	grams, Y, folds, err := wheatData(env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	opt := iokl.Options{Learn: "likelihood", Seed: env.Seed, Backend: env.Backend, Tol: 1e-2}
-	var results []bench.Result
 	for _, c := range []struct {
 		name    string
 		predict func(Z blas.General) (*mat.Dense, error)
@@ -77,7 +76,7 @@ func runWheat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			r, deviations, err = wheatCells(env, Y, c.predict)
 		}
 		if err != nil {
-			return results, fmt.Errorf("%s: %w", c.name, err)
+			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		res := bench.Result{Name: c.name, Params: map[string]any{"scheme": env.Part, "lines": Y.Rows}}
 		res.Time([]float64{time.Since(start).Seconds()})
@@ -88,9 +87,9 @@ func runWheat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			res.Metric(fmt.Sprintf("standard error of r%d", j+1), v)
 		}
 		env.Log("  %s, %s: %.3f, standard errors %.3f", env.Part, c.name, r, deviations)
-		results = append(results, res)
+		env.Add(res)
 	}
-	return results, nil
+	return nil
 }
 
 // wheatWeights are those of pedigree, linear kernel, Gaussian and Gaussian of standardised markers in their mean.

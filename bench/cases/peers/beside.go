@@ -25,7 +25,7 @@ func init() {
 		Topic: bench.Systems,
 		Shown: []string{"sylvester"},
 		Does:  "numpy, scipy, PyTorch, Octave and SLICOT beside ours: the same data, threads, accuracy",
-		Run: func(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+		Run: func(ctx context.Context, env *bench.Env) error {
 			return besides[env.Part](ctx, env)
 		},
 		Parts:        []string{"sylvester", "eigsh"},
@@ -41,30 +41,27 @@ const inexactTol = 1e-6
 
 // besides measures what other programs offer beside ours, for each part of the case: the
 // same data, the same number of threads, and the accuracy that each reached.
-var besides = map[string]func(context.Context, *bench.Env) ([]bench.Result, error){
+var besides = map[string]func(context.Context, *bench.Env) error{
 	"sylvester": besideSylvester, "eigsh": besideEigsh,
 }
 
-// oursThen times each bench.Contender and lets measures look at the last answer of it.
-func oursThen(
-	ctx context.Context, env *bench.Env, params map[string]any, all []bench.Contender,
-	measures func(r *bench.Result) error,
-) ([]bench.Result, error) {
-	var results []bench.Result
-	for _, c := range all {
-		part, err := bench.Race(ctx, bench.Plan{Count: env.Repeats(3), Warm: true}, params, []bench.Contender{c})
-		for i := range part {
-			part[i].Params["backend"] = env.Backend.Name()
-			if err == nil {
-				err = measures(&part[i])
-			}
-		}
-		results = append(results, part...)
-		if err != nil {
-			return results, fmt.Errorf("%s: %w", c.Name, err)
+// ours times one way of ours so many times, and lets measures look at its last answer.
+func ours(
+	ctx context.Context, env *bench.Env, params map[string]any, count int, way bench.Contender,
+	measures func(r *bench.Result),
+) error {
+	plan := bench.Plan{Count: env.Repeats(count), Warm: true}
+	part, err := bench.Race(ctx, plan, params, []bench.Contender{way})
+	for i := range part {
+		part[i].Params["backend"] = env.Backend.Name()
+		if err == nil {
+			measures(&part[i])
 		}
 	}
-	return results, nil
+	if env.Add(part...); err != nil {
+		return fmt.Errorf("%s: %w", way.Name, err)
+	}
+	return nil
 }
 
 // trueResidual is ‖K·C·L + μC − Y‖/‖Y‖ from its definition.
@@ -78,31 +75,28 @@ func trueResidual(env *bench.Env, K, L, C, Y blas.General, mu float64) float64 {
 }
 
 // besideEigsh finds the smallest eigenvalues of dense symmetric matrices.
-func besideEigsh(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
+func besideEigsh(ctx context.Context, env *bench.Env) error {
 	for _, n := range bench.Pick(env, []int{500}, []int{500, 1000, 2000, 4000}) {
 		A := data.RandomSymmetric(env, n)
 		op := linop.NewDense(A, env.Backend)
 		for _, count := range []int{1, 3} {
 			for _, tol := range []float64{1e-3, 1e-8} {
-				part, err := besideEigshOne(ctx, env, A, op, count, tol)
-				if results = append(results, part...); err != nil {
-					return results, err
+				if err := besideEigshOne(ctx, env, A, op, count, tol); err != nil {
+					return err
 				}
 			}
 		}
 	}
-	return results, nil
+	return nil
 }
 
 func besideEigshOne(
 	ctx context.Context, env *bench.Env, A blas.General, op linop.Operator, count int, tol float64,
-) ([]bench.Result, error) {
+) error {
 	params := map[string]any{"problem": "smallest eigenpairs", "n": A.Rows, "count": count, "tol": tol}
 	repeats := 15 // what one run takes depends on its start
 	var w lanczos.Workspace
 	var got lanczos.Result
-	plan := bench.Plan{Count: env.Repeats(repeats), Warm: true}
 	seed := env.Seed
 	run := func() (err error) {
 		seed++
@@ -114,31 +108,30 @@ func besideEigshOne(
 	// in a new process both threads may share a processor until then
 	for start := time.Now(); time.Since(start) < 2*bench.SpinTime; {
 		if err := run(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	results, err := bench.Race(ctx, plan, params, []bench.Contender{{Name: "iokl lanczos", Run: run}})
+	way := bench.Contender{Name: "iokl lanczos", Run: run}
+	err := ours(ctx, env, params, repeats, way, func(r *bench.Result) {
+		norm := math.Max(math.Abs(got.Values[0]), math.Abs(slices.Max(got.Values)))
+		r.Residual = bench.Num(slices.Max(got.Residuals) / norm)
+		r.Metric("columns_multiplied", float64(got.Applies))
+	})
 	if err != nil {
-		return results, err
+		return err
 	}
-	norm := math.Max(math.Abs(got.Values[0]), math.Abs(slices.Max(got.Values)))
-	results[0].Params["backend"] = env.Backend.Name()
-	results[0].Residual = bench.Num(slices.Max(got.Residuals) / norm)
-	results[0].Metric("columns_multiplied", float64(got.Applies))
-	theirs, err := otherPrograms(ctx, env, peerJob{
+	return otherPrograms(ctx, env, peerJob{
 		script: "eigsh.py", params: params, count: repeats, data: map[string]blas.General{"A": A},
 		args: []string{fmt.Sprint(count), fmt.Sprint(tol)},
 	})
-	return append(results, theirs...), err
 }
 
 // besideSylvester solves K·C·L + λl·C = Y with an L that others can invert.
-func besideSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
+func besideSylvester(ctx context.Context, env *bench.Env) error {
 	for _, size := range bench.Pick(env, [][2]int{{300, 20}}, [][2]int{{300, 20}, {1000, 50}, {3000, 100}}) {
 		K, err := data.GaussianGram(ctx, env, size[0])
 		if err != nil {
-			return results, err
+			return err
 		}
 		s := peerSystem{env: env, sys: sylvester.System{K: K, L: data.OutputKernel(env, size[1], "full")}}
 		s.K, s.L = blas.NewGeneral(size[0], size[0]), blas.NewGeneral(size[1], size[1])
@@ -146,13 +139,12 @@ func besideSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error
 		s.sys.L.Dense(env.Backend, s.L)
 		s.Y, s.C = data.Targets(env, K, size[1]), blas.NewGeneral(size[0], size[1])
 		for _, lambda := range bench.Pick(env, []float64{1e-3}, []float64{1e-2, 1e-4}) {
-			part, err := s.beside(ctx, lambda)
-			if results = append(results, part...); err != nil {
-				return results, err
+			if err := s.beside(ctx, lambda); err != nil {
+				return err
 			}
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // peerSystem is a system that ours and others solve.
@@ -163,17 +155,16 @@ type peerSystem struct {
 }
 
 // beside solves the system at one λ by ours and by others.
-func (s *peerSystem) beside(ctx context.Context, lambda float64) ([]bench.Result, error) {
+func (s *peerSystem) beside(ctx context.Context, lambda float64) error {
 	l, n := s.K.Rows, s.L.Rows
 	s.sys.Mu = lambda * float64(l)
 	params := map[string]any{"problem": "K·C·L + λl·C = Y", "l": l, "n": n, "lambda": lambda}
-	var all []bench.Contender
 	for _, name := range []string{"auto", "eigen", "tridiagonal"} {
 		tol := 0.0
 		if name == "auto" {
 			tol = inexactTol
 		}
-		all = append(all, bench.Contender{Name: "iokl " + name, Run: func() error {
+		way := bench.Contender{Name: "iokl " + name, Run: func() error {
 			blas.Zero(s.C)
 			solver, err := sylvester.New(name, sylvester.Config{Backend: s.env.Backend, Seed: s.env.Seed})
 			if err != nil {
@@ -181,30 +172,28 @@ func (s *peerSystem) beside(ctx context.Context, lambda float64) ([]bench.Result
 			}
 			_, err = solver.Solve(ctx, s.C, s.sys, s.Y, sylvester.Options{Tol: tol})
 			return err
-		}})
+		}}
+		if err := ours(ctx, s.env, params, 3, way, func(r *bench.Result) {
+			r.Residual = bench.Num(trueResidual(s.env, s.K, s.L, s.C, s.Y, s.sys.Mu))
+		}); err != nil {
+			return err
+		}
 	}
-	results, err := oursThen(ctx, s.env, params, all, func(r *bench.Result) error {
-		r.Residual = bench.Num(trueResidual(s.env, s.K, s.L, s.C, s.Y, s.sys.Mu))
-		return nil
-	})
 	mu := fmt.Sprint(s.sys.Mu)
 	for _, job := range []peerJob{
 		{script: "sylvester.py", args: []string{mu}},
 		{script: "sylvester_torch.py", args: []string{mu, fmt.Sprint(inexactTol)}},
 		{script: "sylvester.m", args: []string{mu, fmt.Sprint(l), fmt.Sprint(n)}},
 	} {
-		if err != nil {
-			return results, err
-		}
 		if l > 1000 {
 			job.count = 1 // each run takes seconds
 		}
 		job.data, job.params = map[string]blas.General{"K": s.K, "L": s.L, "Y": s.Y}, params
-		var theirs []bench.Result
-		theirs, err = otherPrograms(ctx, s.env, job)
-		results = append(results, theirs...)
+		if err := otherPrograms(ctx, s.env, job); err != nil {
+			return err
+		}
 	}
-	return results, err
+	return nil
 }
 
 // systemsTable has the seconds of each program for each system.

@@ -54,33 +54,34 @@ const (
 )
 
 // runCurves fits curves of which a share has lost its tail, and scores what fills it.
-func runCurves(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runCurves(ctx context.Context, env *bench.Env) error {
 	if env.Quick && env.Part != madeCurves+"-0.5" {
-		return nil, fmt.Errorf("%w: --quick runs curves:%s-0.5 alone", bench.ErrSkipped, madeCurves)
+		return fmt.Errorf("%w: --quick runs curves:%s-0.5 alone", bench.ErrSkipped, madeCurves)
 	}
 	c, params, err := curves(env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	last := bench.Result{Name: curvesLast, Params: params}
 	e, _ := c.Score(c.LastValue(), blas.General{})
 	last.Metric("rmse", e)
+	env.Add(last)
 	t := blas.NewGeneral(c.Y.Cols, 1)
 	for k := range t.Data {
 		t.Data[k] = math.Log(float64(k+1)) / math.Log(float64(len(t.Data)+1))
 	}
 	ours, err := fitCurves(ctx, env, c, t, params)
 	if err != nil {
-		return []bench.Result{last}, err
+		return err
 	}
+	env.Add(ours)
 	env.Log("  %s: error %.4f, negative log density %.3f in %.3g s; last value %.4f", env.Part, ours.Metrics["rmse"],
 		ours.Metrics["neg_log_density"], ours.Seconds, e)
-	theirs, err := otherPrograms(ctx, env, peerJob{
+	return otherPrograms(ctx, env, peerJob{
 		script: "latent_kronecker_torch.py", count: 1, params: params,
 		data: map[string]blas.General{"X": c.X, "Y": c.Y, "Z": c.Z, "t": t},
 		args: []string{strconv.Itoa(bench.Pick(env, 20, 100)), strconv.Itoa(bench.Pick(env, 100, 500)), "64"},
 	})
-	return append([]bench.Result{last, ours}, theirs...), err
 }
 
 // curves are those of the part that runs.

@@ -29,25 +29,24 @@ func init() {
 }
 
 // runLosses fits by each loss that suits the set, all else left open, and scores the predictions for held-out rows.
-func runLosses(ctx context.Context, env *bench.Env) (results []bench.Result, err error) {
+func runLosses(ctx context.Context, env *bench.Env) error {
 	if env.Quick && env.Part != "digits" {
-		return nil, fmt.Errorf("%w: --quick runs digits alone", bench.ErrSkipped)
+		return fmt.Errorf("%w: --quick runs digits alone", bench.ErrSkipped)
 	}
 	s, tasks, err := lossSplit(env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, task := range tasks {
 		own := *s
 		if task == "outliers" {
 			own.Y = withOutliers(env, s.Y)
 		}
-		part, err := runLoss(ctx, env, task, &own)
-		if results = append(results, part...); err != nil {
-			return results, err
+		if err := runLoss(ctx, env, task, &own); err != nil {
+			return err
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // lossSplit is the rows to train and to test on, with targets in standard deviations, or 0 and 1 for classes, and what
@@ -121,7 +120,7 @@ func withOutliers(env *bench.Env, Y blas.General) blas.General {
 var lossOf = map[string]string{"quantiles": "quantile:0.1,0.5,0.9", "outliers": "huber", "classes": "logistic"}
 
 // runLoss fits to s and predicts. The script scores these predictions, and those of its own models, by the same code.
-func runLoss(ctx context.Context, env *bench.Env, task string, s *data.Split) ([]bench.Result, error) {
+func runLoss(ctx context.Context, env *bench.Env, task string, s *data.Split) error {
 	params := map[string]any{
 		"set": env.Part, "task": task, "rows": s.X.Rows, "inputs": s.X.Cols, "held_out": s.Xt.Rows,
 	}
@@ -142,7 +141,7 @@ func runLoss(ctx context.Context, env *bench.Env, task string, s *data.Split) ([
 		m, err = iokl.Fit(ctx, blas.Dense(s.X), blas.Dense(s.Y), opt)
 	}
 	if m == nil {
-		return nil, err
+		return err
 	}
 	seconds, predict := time.Since(start).Seconds(), m.Predict
 	if task == "classes" {
@@ -150,7 +149,7 @@ func runLoss(ctx context.Context, env *bench.Env, task string, s *data.Split) ([
 	}
 	F, err := predict(blas.Dense(s.Xt))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	return otherPrograms(ctx, env, peerJob{
 		script: "losses.py", count: 1, params: params, args: []string{task, fmt.Sprint(seconds)},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/blas"
 )
@@ -45,9 +46,11 @@ func TestLosses(t *testing.T) {
 			wrong += 1 / float64(F.Rows)
 		}
 	}
-	results, err := otherPrograms(context.Background(), env, peerJob{
-		script: "losses.py", count: 1, params: map[string]any{}, args: []string{"classes", "2"},
-		data: map[string]blas.General{"X": s.X, "Y": s.Y, "Xt": s.Xt, "Yt": s.Yt, "F": F},
+	results, err := measured(env, func(ctx context.Context, env *bench.Env) error {
+		return otherPrograms(ctx, env, peerJob{
+			script: "losses.py", count: 1, params: map[string]any{}, args: []string{"classes", "2"},
+			data: map[string]blas.General{"X": s.X, "Y": s.Y, "Xt": s.Xt, "Yt": s.Yt, "F": F},
+		})
 	})
 	if err != nil {
 		t.Fatal(err)

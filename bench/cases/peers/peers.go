@@ -36,25 +36,25 @@ type peerJob struct {
 	args   []string // after the folder and the number of repetitions
 }
 
-// otherPrograms runs the job with this run's threads and repetitions. Where the program
-// is absent it returns nothing and notes why.
-func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) ([]bench.Result, error) {
+// otherPrograms adds what the job measures with this run's threads and repetitions. Where the program
+// is absent it notes why.
+func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) error {
 	program, missing := interpreter(ctx, job.script)
 	if program == nil {
 		e.Skip("%s: %s", job.script, missing)
-		return nil, nil
+		return nil
 	}
 	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	if err := os.CopyFS(dir, peerScripts); err != nil {
-		return nil, err
+		return err
 	}
 	for name, a := range job.data {
 		if err := writePeerData(filepath.Join(dir, name), job.script, a); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	args := append(program[1:], filepath.Join(dir, "scripts", job.script), dir,
@@ -65,18 +65,17 @@ func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) ([]bench.Resu
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	text, err := cmd.Output()
-	results, bad := job.parse(text)
+	bad := job.parse(e, text)
 	if err != nil {
 		// Python says what went wrong in the last line.
 		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		return results, fmt.Errorf("%s: %w: %s", job.script, err, lines[len(lines)-1])
+		return fmt.Errorf("%s: %w: %s", job.script, err, lines[len(lines)-1])
 	}
-	return results, bad
+	return bad
 }
 
-// parse reads a JSON object a line.
-func (job *peerJob) parse(text []byte) ([]bench.Result, error) {
-	var results []bench.Result
+// parse adds the results of a JSON object a line.
+func (job *peerJob) parse(e *bench.Env, text []byte) error {
 	for line := range bytes.Lines(text) {
 		var got struct {
 			Name, Version string
@@ -84,7 +83,7 @@ func (job *peerJob) parse(text []byte) ([]bench.Result, error) {
 			Metrics       map[string]float64
 		}
 		if err := json.Unmarshal(line, &got); err != nil {
-			return results, fmt.Errorf("%s: %w", job.script, err)
+			return fmt.Errorf("%s: %w", job.script, err)
 		}
 		program, _, _ := strings.Cut(got.Name, " ")
 		r := bench.Result{Name: got.Name, Params: maps.Clone(job.params)}
@@ -97,9 +96,9 @@ func (job *peerJob) parse(text []byte) ([]bench.Result, error) {
 			}
 			r.Metric(key, v)
 		}
-		results = append(results, r)
+		e.Add(r)
 	}
-	return results, nil
+	return nil
 }
 
 // interpreter is the command that runs the script, or nil and what is missing.

@@ -13,11 +13,21 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
+// measured is what run hands over.
+func measured(env *bench.Env, run func(context.Context, *bench.Env) error) ([]bench.Result, error) {
+	return (&bench.Case{Run: run}).Measure(context.Background(), env)
+}
+
 func TestPeerParse(t *testing.T) {
 	job := &peerJob{script: "x.py", params: map[string]any{"l": 3}}
-	got, err := job.parse([]byte(
+	parse := func(text string) ([]bench.Result, error) {
+		return measured(benchtest.Quick(), func(_ context.Context, env *bench.Env) error {
+			return job.parse(env, []byte(text))
+		})
+	}
+	got, err := parse(
 		`{"name": "scipy f", "version": "1", "seconds": [3, 1, 2], "metrics": {"residual": 1e-9, "test_mse": 0.5}}` +
-			"\n"))
+			"\n")
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%d results, %v", len(got), err)
 	}
@@ -29,7 +39,7 @@ func TestPeerParse(t *testing.T) {
 	if _, ok := job.params["backend"]; ok {
 		t.Error("a result changed the parameters of all")
 	}
-	if _, err := job.parse([]byte("Traceback")); err == nil || !strings.Contains(err.Error(), "x.py") {
+	if _, err := parse("Traceback"); err == nil || !strings.Contains(err.Error(), "x.py") {
 		t.Errorf("nonsense: %v", err)
 	}
 }
@@ -54,11 +64,13 @@ func TestPeersSolveTheSameSystem(t *testing.T) {
 	for script, args := range map[string][]string{
 		"sylvester.py": python, "sylvester_torch.py": python, "sylvester.m": octave,
 	} {
-		results, err := otherPrograms(context.Background(), env, peerJob{
-			script: script, params: map[string]any{}, data: map[string]blas.General{
-				"K": dense, "L": L, "Y": data.Targets(env, K, 3),
-			},
-			args: args,
+		results, err := measured(env, func(ctx context.Context, env *bench.Env) error {
+			return otherPrograms(ctx, env, peerJob{
+				script: script, params: map[string]any{}, data: map[string]blas.General{
+					"K": dense, "L": L, "Y": data.Targets(env, K, 3),
+				},
+				args: args,
+			})
 		})
 		if err != nil {
 			t.Errorf("%s: %v", script, err)
@@ -81,7 +93,7 @@ func TestUCI(t *testing.T) {
 	}
 	env := benchtest.Quick()
 	env.Count, env.Part, env.Log = 1, "airfoil", t.Logf
-	results, err := runUCI(context.Background(), env)
+	results, err := measured(env, runUCI)
 	if errors.Is(err, bench.ErrSkipped) {
 		t.Skip(err)
 	}
@@ -110,7 +122,7 @@ func TestUCI(t *testing.T) {
 		t.Errorf("density %g, want %g", got, want)
 	}
 	env.Part = "protein"
-	if _, err := runUCI(context.Background(), env); !errors.Is(err, bench.ErrSkipped) {
+	if _, err := measured(env, runUCI); !errors.Is(err, bench.ErrSkipped) {
 		t.Errorf("quick protein: %v", err)
 	}
 }
@@ -122,7 +134,7 @@ func TestCurves(t *testing.T) {
 	}
 	env := benchtest.Quick()
 	env.Count, env.Part, env.Log = 1, "made-0.5", t.Logf
-	results, err := runCurves(context.Background(), env)
+	results, err := measured(env, runCurves)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +155,7 @@ func TestCurves(t *testing.T) {
 		t.Errorf("table %v", p.Rows)
 	}
 	for _, env.Part = range []string{"adult-0.5", "made-0.9"} {
-		if _, err := runCurves(context.Background(), env); !errors.Is(err, bench.ErrSkipped) {
+		if _, err := measured(env, runCurves); !errors.Is(err, bench.ErrSkipped) {
 			t.Errorf("quick %s: %v", env.Part, err)
 		}
 	}

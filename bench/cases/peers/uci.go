@@ -40,13 +40,13 @@ const quickRows = 250
 
 // runUCI fits the rows that the published split trains on, and scores the predictions for those it holds out in
 // standard deviations of the training targets.
-func runUCI(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runUCI(ctx context.Context, env *bench.Env) error {
 	if env.Quick && env.Part != "airfoil" {
-		return nil, fmt.Errorf("%w: --quick runs airfoil alone", bench.ErrSkipped)
+		return fmt.Errorf("%w: --quick runs airfoil alone", bench.ErrSkipped)
 	}
 	s, err := data.UCI(env, env.Part)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if env.Quick {
 		s.X, s.Y = blas.View(s.X, 0, 0, quickRows, s.X.Cols), blas.View(s.Y, 0, 0, quickRows, 1)
@@ -55,19 +55,19 @@ func runUCI(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	start := time.Now()
 	m, err := iokl.Fit(ctx, blas.Dense(s.X), blas.Dense(s.Y), iokl.Options{Seed: env.Seed, Backend: env.Backend})
 	if m == nil {
-		return nil, err
+		return err
 	}
 	r := bench.Result{Name: uciOurs, Params: params}
 	r.Time([]float64{time.Since(start).Seconds()})
 	if err := scoreUCI(ctx, &r, m, s); err != nil {
-		return nil, err
+		return err
 	}
-	theirs, err := otherPrograms(ctx, env, peerJob{
+	env.Add(r)
+	return otherPrograms(ctx, env, peerJob{
 		script: "boosting.py", count: 1, params: params,
 		data: map[string]blas.General{"X": s.X, "Y": s.Y, "Xt": s.Xt, "Yt": s.Yt},
 		args: []string{strconv.Itoa(bench.Pick(env, 50, 500))},
 	})
-	return append([]bench.Result{r}, theirs...), err
 }
 
 // scoreUCI adds the error, and the negative log density where the model tells deviations.

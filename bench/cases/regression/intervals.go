@@ -41,7 +41,7 @@ func init() {
 }
 
 // runIntervals runs one part of the case.
-func runIntervals(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runIntervals(ctx context.Context, env *bench.Env) error {
 	switch env.Part {
 	case "speed":
 		return intervalSpeed(ctx, env)
@@ -109,23 +109,22 @@ func (c coverage) add(name string, share, width float64) {
 
 // intervalCoverage makes 90 % intervals for 1000 new samples of each of some 200 data sets. The function
 // has scale 1, the noise a variance of a quarter of that.
-func intervalCoverage(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func intervalCoverage(ctx context.Context, env *bench.Env) error {
 	sets := bench.Pick(env, 1, 17)
-	var results []bench.Result
 	for _, noise := range noises {
 		for _, l := range bench.Pick(env, []int{60}, []int{60, 300}) {
 			for _, n := range []int{1, 5} {
 				found := newCoverage()
 				for s := range sets {
 					if err := ctx.Err(); err != nil {
-						return results, err
+						return err
 					}
 					rng := env.Rand(uint64(1000*l + 10*n + s*1_000_000))
 					mix := mixture(rng, n)
 					X, Y := simulated(rng, l, n, mix, noise.draw)
 					Xt, Yt := simulated(rng, 1000, n, mix, noise.draw)
 					if err := intervalsOf(ctx, env, found, X, Y, Xt, Yt); err != nil {
-						return results, fmt.Errorf("%s, %d samples, %d outputs: %w", noise.name, l, n, err)
+						return fmt.Errorf("%s, %d samples, %d outputs: %w", noise.name, l, n, err)
 					}
 				}
 				for _, name := range byAll {
@@ -135,13 +134,13 @@ func intervalCoverage(ctx context.Context, env *bench.Env) ([]bench.Result, erro
 					r.Metric("coverage", stat.Mean(found.shares[name], nil))
 					r.Metric("least coverage of a set", slices.Min(found.shares[name]))
 					r.Metric("mean width", stat.Mean(found.widths[name], nil))
-					results = append(results, r)
+					env.Add(r)
 				}
 				env.Log("  %s noise, %d samples, %d outputs", noise.name, l, n)
 			}
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // mixture are the weights of two functions in n outputs.
@@ -282,7 +281,7 @@ func gaussianProcess(ctx context.Context, X, Y, Xt *mat.Dense) (mean, deviation 
 }
 
 // intervalSpeed measures intervals by cv+, with the folds that a fit keeps by default, beside predictions.
-func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func intervalSpeed(ctx context.Context, env *bench.Env) error {
 	l, t := bench.Pick(env, 500, 2000), bench.Pick(env, 8192, 100_000)
 	const d, n = 20, 20
 	rng := env.Rand(22)
@@ -295,7 +294,7 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 		IntervalFolds: iokl.CVOptions{}.ForFit(l).Folds, Backend: env.Backend, Seed: env.Seed,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	runs := []struct { // each makes the matrices that it returns
 		name string
@@ -310,20 +309,19 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 	var variants []bench.Variant
 	for _, r := range runs {
 		if err := r.run(); err != nil { // lists of residuals are made once
-			return nil, err
+			return err
 		}
 		variants = append(variants, bench.Variant{Run: r.run})
 	}
 	samples, err := bench.Interleave(ctx, bench.Plan{Count: env.Repeats(3)}, variants)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var results []bench.Result
 	for i, run := range runs {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if err := run.run(); err != nil {
-			return results, err
+			return err
 		}
 		runtime.ReadMemStats(&after)
 		r := bench.Result{Name: run.name, Params: map[string]any{
@@ -333,11 +331,11 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 		r.Metric("rows a second", float64(t)/r.Seconds)
 		r.Metric("allocated MB", float64(after.TotalAlloc-before.TotalAlloc)/1e6)
 		if i > 0 {
-			r.Metric("share of the rate of predictions", results[0].Seconds/r.Seconds)
+			r.Metric("share of the rate of predictions", bench.Median(samples[0])/r.Seconds)
 		}
-		results = append(results, r)
+		env.Add(r)
 	}
-	return results, nil
+	return nil
 }
 
 // concludeIntervals says the mean coverage of each kind of interval and the least of a set.

@@ -45,15 +45,15 @@ const (
 // ridge and kernel ridge regression (one linear, one Gaussian kernel), tuned within each fold: ten
 // folds, and the error √(Σ(y−ŷ)²/Σ(y−ȳ_train)²) averaged over targets. What zero
 // Options try was settled on other data and on simulated functions.
-func runMTR(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runMTR(ctx context.Context, env *bench.Env) error {
 	if env.Quick {
-		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick",
+		return fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick",
 			bench.ErrSkipped)
 	}
 	set := env.Part
 	X, Y, err := data.MTR(env, set)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fit := func(opt iokl.Options) predictor {
 		return func(ctx context.Context, X, Y, Xt blas.General) (blas.General, error) {
@@ -65,7 +65,6 @@ func runMTR(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	for _, w := range []string{"0.25", "0.5", "1", "2", "4"} {
 		kernelRidge.CV.Kernels = append(kernelRidge.CV.Kernels, []string{"gaussian:all:median*" + w})
 	}
-	var results []bench.Result
 	for _, m := range []struct {
 		name string
 		f    predictor
@@ -76,14 +75,13 @@ func runMTR(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	} {
 		r, err := crossValidate(ctx, env, X, Y, m.f)
 		if err != nil {
-			return results, fmt.Errorf("%s: %s: %w", set, m.name, err)
+			return fmt.Errorf("%s: %s: %w", set, m.name, err)
 		}
 		r.Name, r.Params = m.name, map[string]any{"set": set, "rows": X.Rows, "inputs": X.Cols, "targets": Y.Cols}
-		results = append(results, r)
+		env.Log("  %s, %s: %.4f in %.3g s", set, m.name, r.Metrics["arrmse"], r.Seconds)
+		env.Add(r)
 	}
-	env.Log("  %s: ridge %.3f, kernel ridge %.3f, iokl %.4f in %.3g s", set,
-		results[0].Metrics["arrmse"], results[1].Metrics["arrmse"], results[2].Metrics["arrmse"], results[2].Seconds)
-	return results, nil
+	return nil
 }
 
 // crossValidate scores a predictor over ten shuffled folds.

@@ -95,37 +95,34 @@ func regionsOf(E *mat.Dense) ([]region, error) {
 
 // intervalRegions measures how many of 1000 new samples of each of some 30 data sets are in regions for their five
 // outputs, which held-out errors of the model tell, and how large the regions are.
-func intervalRegions(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func intervalRegions(ctx context.Context, env *bench.Env) error {
 	const n = 5
-	var results []bench.Result
 	for _, shared := range []float64{0, 0.5, 0.8} {
 		for _, l := range bench.Pick(env, []int{60}, []int{60, 300}) {
 			found := newCoverage()
 			sets := bench.Pick(env, 1, 10)
 			for s := range sets {
 				if err := ctx.Err(); err != nil {
-					return results, err
+					return err
 				}
 				rng := env.Rand(uint64(1000*l + s*1_000_000 + 7))
 				if err := regionsHold(ctx, env, rng, found, l, n, shared); err != nil {
-					return results, fmt.Errorf("%d samples, %g of the noise shared: %w", l, shared, err)
+					return fmt.Errorf("%d samples, %g of the noise shared: %w", l, shared, err)
 				}
 			}
 			for _, name := range []string{bySingle, byLargest, byEllipsoid} {
 				r := bench.Result{Name: name, Params: map[string]any{"shared": shared, "l": l, "n": n, "sets": sets}}
 				r.Metric("joint coverage", stat.Mean(found.shares[name], nil))
 				r.Metric("volume^(1/n)", stat.GeometricMean(found.widths[name], nil))
-				results = append(results, r)
+				env.Add(r)
 			}
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // regionsHold adds what regions of one data set hold: a part of the variance of its noise is shared by the outputs.
-func regionsHold(
-	ctx context.Context, env *bench.Env, rng *rand.Rand, found coverage, l, n int, shared float64,
-) error {
+func regionsHold(ctx context.Context, env *bench.Env, rng *rand.Rand, found coverage, l, n int, shared float64) error {
 	mix := mixture(rng, n)
 	draw := func(l int) (X, Y *mat.Dense) {
 		X, Y = simulated(rng, l, n, mix, func(*rand.Rand, []float64) float64 { return 0 })

@@ -52,10 +52,10 @@ const stockRepeats = 5
 // shows: of 13 values, four to a decade. The widths are not in the paper; the same
 // cross-validation chooses their spacing of two. The test pairs are looked at once, for
 // the figure; they are few and noisy, so differences of a few per cent mean little.
-func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+func runStock04(ctx context.Context, env *bench.Env) error {
 	t, err := data.Read(env, "stock04", "stock04.csv")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	const train = 25
 	rows := t.Data.Rows - 1
@@ -79,7 +79,6 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return data.FitPredict(ctx, X, Y, Xt, opt)
 		}
 	}
-	var results []bench.Result
 	for _, m := range []struct {
 		name string
 		f    predictor
@@ -93,7 +92,7 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		start := time.Now()
 		P, err := m.f(ctx, X, Y, Xt)
 		if err != nil {
-			return results, fmt.Errorf("%s: %w", m.name, err)
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		r := bench.Result{Name: m.name, Params: map[string]any{"train": train, "test": Yt.Rows}}
 		r.Time([]float64{time.Since(start).Seconds()})
@@ -102,9 +101,9 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			r.Metric("mse1000 of "+name, 1000*scores.MSE[j])
 		}
 		r.Metric("mse1000", 1000*scores.MeanMSE)
-		results = append(results, r)
+		env.Add(r)
 	}
-	return results, nil
+	return nil
 }
 
 func meanOf(_ context.Context, _, Y, Xt blas.General) (blas.General, error) {

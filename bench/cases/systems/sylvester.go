@@ -116,27 +116,26 @@ func (s system) complete(env *bench.Env) bool {
 }
 
 // runSylvester times every solver at every point of a part of the grid.
-func runSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
+func runSylvester(ctx context.Context, env *bench.Env) error {
 	var c *contest
 	for _, s := range sylvesterGrid(env, env.Part) {
 		if c == nil || c.K.Dim() != s.l {
 			K, err := data.GaussianGram(ctx, env, s.l)
 			if err != nil {
-				return results, err
+				return err
 			}
 			c = &contest{env: env, K: K}
 		}
 		names := slices.DeleteFunc(sylvester.Names(), func(name string) bool { return s.leftOut(env, name) })
 		point := c.measure(ctx, names, s)
 		judgeChoice(point)
-		results = append(results, point...)
+		env.Add(point...)
 		if ctx.Err() != nil {
-			return results, ctx.Err()
+			return ctx.Err()
 		}
 		env.Log("  l = %d, n = %d, L %s, λ = %g", s.l, s.n, s.spectrum, s.lambda)
 	}
-	return results, nil
+	return nil
 }
 
 // leftOut reports whether a solver is left out at a point: the general one where
