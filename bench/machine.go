@@ -307,7 +307,7 @@ var readSizes = []int{1 << 20, 6 << 20, 24 << 20, 75 << 20, 256 << 20}
 func measureLimits(threads int) Limits {
 	var l Limits
 	b := native.New()
-	for _, t := range ThreadCounts(threads) {
+	for _, t := range slices.Compact([]int{1, threads}) {
 		for _, single := range []bool{false, true} {
 			prec := blas.Float64
 			if single {
@@ -326,23 +326,4 @@ func measureLimits(threads int) Limits {
 
 func best(measure func() float64) float64 {
 	return max(measure(), measure(), measure())
-}
-
-// ThreadCounts is 1 and, when it differs, threads.
-func ThreadCounts(threads int) []int {
-	if threads > 1 {
-		return []int{1, threads}
-	}
-	return []int{1}
-}
-
-// MaxThreads is the largest number of threads that limits were measured with.
-func (l *Limits) MaxThreads() int {
-	threads := 0
-	if l != nil {
-		for _, p := range l.FMA {
-			threads = max(threads, p.Threads)
-		}
-	}
-	return threads
 }

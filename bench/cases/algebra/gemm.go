@@ -5,6 +5,7 @@ package algebra
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"gonum.org/v1/plot/plotter"
@@ -40,7 +41,7 @@ func runGemm(ctx context.Context, env *bench.Env) error {
 			{3060, 10, 3060},
 			{3060, 102, 102},
 		})
-	for _, threads := range bench.ThreadCounts(env.Threads) {
+	for _, threads := range slices.Compact([]int{1, env.Threads}) {
 		for _, s := range shapes {
 			for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
 				if err := gemmOne(ctx, env, s, prec, threads); err != nil {
@@ -176,14 +177,17 @@ func machineRoofline(results []bench.Result, limits *bench.Limits) picture.Chart
 	if limits == nil {
 		return fig
 	}
-	threads := 0
+	threads := 0 // the most that limits were measured with
+	for _, p := range limits.FMA {
+		threads = max(threads, p.Threads)
+	}
 	var points picture.Chart
 	for _, r := range results {
 		x, name := intensity(r), ""
 		switch {
 		case r.Params["precision"] != "float64" || !(r.GFlops > 0) || !(x > 0):
 			continue
-		case r.Case == "gemm" && int(r.Number("threads")) == limits.MaxThreads():
+		case r.Case == "gemm" && int(r.Number("threads")) == threads:
 			name = "A·B, " + r.Name
 		case r.Case == "operator":
 			name = "K·X, " + r.Name
@@ -191,7 +195,6 @@ func machineRoofline(results []bench.Result, limits *bench.Limits) picture.Chart
 			continue
 		}
 		points.Point(name, x, r.GFlops)
-		threads = int(r.Number("threads"))
 	}
 	peak := limits.Peak("float64", threads)
 	if points.Curves == nil || peak == 0 {

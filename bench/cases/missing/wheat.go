@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -268,24 +269,23 @@ func correlations(P, Y blas.General, of func(i, j int) bool) []float64 {
 	return r
 }
 
-// wheatSchemes are what the parts of the case hide.
-var wheatSchemes = map[string]string{"cv1": "whole lines", "cv2": "30 % of the cells"}
+// What the parts of the case hide.
+const wholeLines, someCells = "whole lines", "30 % of the cells"
+
+var wheatSchemes = map[string]string{"cv1": wholeLines, "cv2": someCells}
 
 // published holds mean correlations in environments 1 to 4.
-var published = map[string][]struct {
-	name string
-	r    [4]float64
-}{
+var published = map[string][]wheatMethod{
 	"cv1": {
-		{"GBLUP, numpy", [4]float64{.503, .466, .376, .462}},
-		{"Gaussian kernel at the median, numpy", [4]float64{.575, .473, .433, .525}},
-		{"M-RKHS (Crossa and others 2010)", [4]float64{.601, .494, .445, .524}},
-		{"PM-RKHS, pedigree and markers (Crossa and others 2010)", [4]float64{.608, .497, .478, .524}},
+		{wholeLines, "GBLUP, numpy", [4]float64{.503, .466, .376, .462}},
+		{wholeLines, "Gaussian kernel at the median, numpy", [4]float64{.575, .473, .433, .525}},
+		{wholeLines, "M-RKHS (Crossa and others 2010)", [4]float64{.601, .494, .445, .524}},
+		{wholeLines, "PM-RKHS, pedigree and markers (Crossa and others 2010)", [4]float64{.608, .497, .478, .524}},
 	},
 	"cv2": {
-		{"factor analytic (Cuevas and others 2017)", [4]float64{.553, .611, .585, .510}},
-		{"GBLUP, model 3 (Cuevas and others 2017)", [4]float64{.543, .720, .694, .525}},
-		{"Gaussian, model 3 (Cuevas and others 2017)", [4]float64{.606, .713, .694, .572}},
+		{someCells, "factor analytic (Cuevas and others 2017)", [4]float64{.553, .611, .585, .510}},
+		{someCells, "GBLUP, model 3 (Cuevas and others 2017)", [4]float64{.543, .720, .694, .525}},
+		{someCells, "Gaussian, model 3 (Cuevas and others 2017)", [4]float64{.606, .713, .694, .572}},
 	},
 }
 
@@ -316,24 +316,18 @@ type wheatMethod struct {
 // wheatMethods are those published and those of the group, by what is hidden.
 func wheatMethods(group []bench.Result) (list []wheatMethod) {
 	for _, scheme := range []string{"cv1", "cv2"} {
-		var ours []bench.Result
+		var ours []wheatMethod
 		for _, r := range group {
-			if r.Param("scheme") == scheme {
-				ours = append(ours, r)
-			}
-		}
-		if ours == nil {
-			continue
-		}
-		for _, p := range published[scheme] {
-			list = append(list, wheatMethod{wheatSchemes[scheme], p.name, p.r})
-		}
-		for _, r := range ours {
 			m := wheatMethod{hidden: wheatSchemes[scheme], name: r.Name}
 			for j := range m.r {
 				m.r[j] = r.Metrics[fmt.Sprintf("r%d", j+1)]
 			}
-			list = append(list, m)
+			if r.Param("scheme") == scheme {
+				ours = append(ours, m)
+			}
+		}
+		if ours != nil {
+			list = slices.Concat(list, published[scheme], ours)
 		}
 	}
 	return list
@@ -344,11 +338,10 @@ func wheatFigures(group []bench.Result, f *bench.File) []picture.Figure {
 	var cells []bench.Result
 	for _, m := range wheatMethods(group) {
 		for j, v := range m.r {
-			r := bench.Result{Case: "wheat", Name: m.name, Params: map[string]any{
-				"hidden": m.hidden, "environment": fmt.Sprint("E", j+1),
-			}}
-			r.Metric("correlation", v)
-			cells = append(cells, r)
+			cells = append(cells, bench.Result{
+				Case: "wheat", Name: m.name, Metrics: map[string]float64{"correlation": v},
+				Params: map[string]any{"hidden": m.hidden, "environment": fmt.Sprint("E", j+1)},
+			})
 		}
 	}
 	chart := picture.Chart{Title: "yields of wheat", X: "hidden, and environment", Y: "correlation"}

@@ -63,12 +63,11 @@ type decomposed struct {
 // entrant is one solver at one point.
 type entrant struct {
 	bench.Result
-	solver sylvester.Solver
-	kept   *decomposed // nil when all of a solve is timed at once
-	C      blas.General
-	res    sylvester.Result
-	err    error
-	spent  float64 // seconds of the last solve
+	kept  *decomposed // nil when all of a solve is timed at once
+	C     blas.General
+	res   sylvester.Result
+	err   error
+	spent float64 // seconds of the last solve
 }
 
 // measure times the named solvers at one point. Each repetition makes a new solver,
@@ -221,9 +220,6 @@ func (c *contest) decompose(ctx context.Context, name string) *decomposed {
 		d = &decomposed{solver: solver}
 	}
 	d.seconds = bench.Median(times)
-	if c.kept == nil {
-		c.kept = map[string]*decomposed{}
-	}
 	c.kept[name] = d
 	return d
 }
@@ -243,7 +239,6 @@ func (c *contest) variant(ctx context.Context, r *entrant) bench.Variant {
 	return bench.Variant{
 		Prepare: func() {
 			blas.Zero(r.C)
-			r.solver = nil
 			c.waitForLibrary(r)
 			runtime.GC() // the garbage of the solver before
 		},
@@ -258,13 +253,14 @@ func (c *contest) variant(ctx context.Context, r *entrant) bench.Variant {
 			limited, cancel := context.WithTimeout(ctx, bench.Duration(limit))
 			defer cancel()
 			began := time.Now()
+			var solver sylvester.Solver
 			if r.kept != nil {
-				r.solver = r.kept.solver
+				solver = r.kept.solver
 			} else {
-				r.solver, r.err = sylvester.New(r.Name, sylvester.Config{Backend: c.env.Backend, Seed: c.env.Seed})
+				solver, r.err = sylvester.New(r.Name, sylvester.Config{Backend: c.env.Backend, Seed: c.env.Seed})
 			}
 			if r.err == nil {
-				r.res, r.err = r.solver.Solve(limited, r.C, c.sys, c.Y, c.opt)
+				r.res, r.err = solver.Solve(limited, r.C, c.sys, c.Y, c.opt)
 			}
 			r.spent = time.Since(began).Seconds()
 			if r.kept != nil {
@@ -302,5 +298,4 @@ func (c *contest) close(ctx context.Context, r *entrant, samples []float64) {
 			r.Params["chosen"] = r.res.Solver
 		}
 	}
-	r.solver = nil
 }

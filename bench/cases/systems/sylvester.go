@@ -124,7 +124,7 @@ func runSylvester(ctx context.Context, env *bench.Env) error {
 			if err != nil {
 				return err
 			}
-			c = &contest{env: env, K: K}
+			c = &contest{env: env, K: K, kept: map[string]*decomposed{}}
 		}
 		names := slices.DeleteFunc(sylvester.Names(), func(name string) bool { return s.leftOut(env, name) })
 		point := c.measure(ctx, names, s)
@@ -214,13 +214,13 @@ func concludeSylvester(group []bench.Result) (texts []string) {
 			"(%s on average over %s).", bench.Times(slices.Max(gains)), bench.Times(stat.GeometricMean(gains, nil)),
 			bench.Plural(len(gains), "system")))
 	}
-	if ratios := choices(group); len(ratios) > 0 {
-		texts = append(texts, fmt.Sprintf("Leave it to auto, the default: over %s it takes %.2g times as long as the "+
-			"solver that was fastest, on average, %.2g at worst.",
-			bench.Plural(len(ratios), "system"), stat.GeometricMean(ratios, nil), slices.Max(ratios)))
-	}
-	return texts
+	return append(texts, concludeChoice(group)...)
 }
+
+var concludeChoice = bench.Say(`
+{{with named "auto" . | values "times_fastest"}}Leave it to auto, the default: over {{plural (len .) "system"}} it takes
+{{geomean . | printf "%.2g"}} times as long as the solver that was fastest, on average,
+{{most . | printf "%.2g"}} at worst.{{end}}`)
 
 // exponent fits t ∝ lᵖ by least squares on logarithms over the three largest sizes.
 func exponent(xy plotter.XYs) float64 {
@@ -289,14 +289,4 @@ func judgeChoice(point []bench.Result) {
 			r.Params["fastest"] = best.Name
 		}
 	}
-}
-
-// choices are the ratios at every point that "auto" and another solver were measured at.
-func choices(group []bench.Result) (ratios []float64) {
-	for _, r := range group {
-		if ratio, ok := r.Metrics["times_fastest"]; ok && r.Name == "auto" {
-			ratios = append(ratios, ratio)
-		}
-	}
-	return ratios
 }
