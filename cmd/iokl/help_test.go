@@ -251,7 +251,7 @@ func TestVersion(t *testing.T) {
 // TestFlagsToldOf checks that every flag of every command is told of, and that nothing is told of what is no flag.
 func TestFlagsToldOf(t *testing.T) {
 	told := map[string]bool{}
-	for _, block := range strings.Split(strings.TrimSpace(helpText("flags")), "\n\n") {
+	for _, block := range strings.Split(strings.TrimSpace(mustRead(t, "help/flags.txt")), "\n\n") {
 		name, text, _ := strings.Cut(block, "\n")
 		if told[name] || text == "" {
 			t.Errorf("%q stands twice in flags.txt, or without a text", name)

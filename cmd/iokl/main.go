@@ -20,10 +20,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/cmd/internal/manual"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/table"
@@ -49,31 +48,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		debug.SetMemoryLimit(soft)
 		memory.SetLimit(0)
 	}()
-	out := &sticky{w: stdout}
 	root := newRoot()
-	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(out)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if out.err != nil {
-		err = status.Failure(fmt.Errorf("standard output: %w", out.err))
-	}
-	return status.End(stderr, "iokl", err)
-}
-
-// sticky remembers that writing failed, for those that do not look.
-type sticky struct {
-	w   io.Writer
-	err error
-}
-
-func (s *sticky) Write(b []byte) (int, error) {
-	n, err := s.w.Write(b)
-	if err != nil && s.err == nil {
-		s.err = err
-	}
-	return n, err
+	return cli.Run(ctx, root, args, stdout, stderr)
 }
 
 // inputErrors are about the input.
@@ -89,67 +66,17 @@ func work(err error) error {
 	return status.Failure(err)
 }
 
-func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:               "iokl",
-		PersistentPreRunE: checkValues,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q: see iokl --help", args[0])
-			}
-			return nil
-		},
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: fit, predict, update, cv, granger, info, report or export " +
-				"(see iokl --help)")
-		},
-	}
-	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newUpdateCmd(),
-		newReportCmd(), newExportCmd(), &cobra.Command{Use: "kernels"}, &cobra.Command{Use: "tables"})
-	root.SetFlagErrorFunc(unknownFlag)
-	describe(root)
-	version.Add(root)
-	manual.Add(root)
-	return root
-}
-
-// help has a file for each command and topic: a line, a text, and examples; and flags.txt, where what is said of a flag
-// follows its name, behind that of a command where others say something else of theirs.
-//
 //go:embed help
 var help embed.FS
 
-// describe fills in what the root and its commands say about themselves and their flags.
-func describe(root *cobra.Command) {
-	usage := map[string]string{}
-	for _, block := range strings.Split(strings.TrimSpace(helpText("flags")), "\n\n") {
-		name, text, _ := strings.Cut(block, "\n")
-		usage[name] = text
-	}
-	for _, c := range append(root.Commands(), root) {
-		text, examples, _ := strings.Cut(helpText(c.Name()), "\nExamples:\n")
-		c.Short, c.Long, _ = strings.Cut(strings.TrimRight(text, "\n"), "\n\n")
-		c.Long = strings.Replace(c.Long, "KERNELS\n", kernel.Usage()+"\n", 1)
-		c.Example = strings.TrimRight(examples, "\n")
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			for _, name := range []string{c.Name() + " --" + f.Name, "--" + f.Name} {
-				if f.Usage == "" {
-					f.Usage = usage[name]
-				}
-			}
-		})
-	}
-}
-
-// helpText is a file of the folder.
-func helpText(name string) string {
-	b, err := help.ReadFile("help/" + name + ".txt")
-	if err != nil {
-		panic("iokl: " + err.Error()) // a command without its text
-	}
-	return string(b)
+func newRoot() *cobra.Command {
+	kernels := &cobra.Command{Use: "kernels"}
+	root := cli.New("iokl", help, newFitCmd(), newPredictCmd(), newUpdateCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(),
+		newReportCmd(), newExportCmd(), kernels, &cobra.Command{Use: "tables"})
+	kernels.Long = strings.Replace(kernels.Long, "KERNELS\n", kernel.Usage()+"\n", 1)
+	root.PersistentPreRunE = checkValues
+	root.SetFlagErrorFunc(unknownFlag)
+	return root
 }
 
 // bounds are those of numbers that are given.

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +15,8 @@ import (
 	"github.com/iokl/iokl/bench"
 	_ "github.com/iokl/iokl/bench/cases" // registers every case
 	"github.com/iokl/iokl/bench/report"
-	"github.com/iokl/iokl/cmd/internal/manual"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
@@ -30,45 +30,21 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	return status.End(stderr, "mklbench", root.ExecuteContext(ctx))
+	return cli.Run(ctx, newRoot(), args, stdout, stderr)
 }
 
+//go:embed help
+var help embed.FS
+
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "mklbench",
-		Short:         "Measure the solvers of iokl on this machine",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q: see mklbench --help", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return errors.New("a command is missing: env, list, run, compare or report (see mklbench --help)")
-		},
-	}
-	root.AddCommand(newEnvCmd(), newListCmd(), newRunCmd(), newCompareCmd(), newReportCmd())
-	version.Add(root)
-	manual.Add(root)
-	return root
+	return cli.New("mklbench", help, newEnvCmd(), newListCmd(), newRunCmd(), newCompareCmd(), newReportCmd())
 }
 
 func newCompareCmd() *cobra.Command {
 	var threshold float64
 	var all, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "compare A.json B.json",
-		Short: "Say what changed from one run to another, beyond chance",
-		Long: `Compare tests each line that both runs measured by the Mann–Whitney U test, as benchstat does. A line counts as
-changed when p < 0.05, corrected for the number of lines (Benjamini and Hochberg), and both median and minimum differ
-by more than the threshold; with many lines, run with --count 10 to find small changes of few. Exit status 1 means that
-something became slower, or its answer worse.`,
+		Use:  "compare A.json B.json",
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(threshold >= 0) {
@@ -97,9 +73,9 @@ something became slower, or its answer worse.`,
 			return nil
 		},
 	}
-	cmd.Flags().Float64Var(&threshold, "threshold", 0.1, "smallest change that counts, as a fraction")
-	cmd.Flags().BoolVar(&all, "all", false, "show every line, not only those that changed")
-	addJSON(cmd, &asJSON, ", every line in it")
+	cmd.Flags().Float64Var(&threshold, "threshold", 0.1, "")
+	cmd.Flags().BoolVar(&all, "all", false, "")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "")
 	return cmd
 }
 
@@ -109,10 +85,7 @@ func newReportCmd() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "report RESULT.json…",
-		Short: "Write one self-contained HTML page about one or several runs",
-		Long: `Report writes one HTML page that needs no network. With a name that ends in .md it writes the page of evidence
-instead: Markdown by topic, with its pictures in the folder pictures beside it.`,
+		Use: "report RESULT.json…",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("which results? name one or more files that run wrote with --out")
@@ -145,7 +118,7 @@ instead: Markdown by topic, with its pictures in the folder pictures beside it.`
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "report.html", "file to write")
-	addJSON(cmd, &asJSON, "")
+	cmd.Flags().StringVarP(&out, "out", "o", "report.html", "")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "")
 	return cmd
 }

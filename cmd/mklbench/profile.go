@@ -21,10 +21,10 @@ import (
 type profiles struct{ cpu, mem, trace, addr string }
 
 func (p *profiles) add(fl *pflag.FlagSet) {
-	fl.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile, labelled by phase, to this file")
-	fl.StringVar(&p.mem, "memprofile", "", "write a profile of allocations to this file at the end")
-	fl.StringVar(&p.trace, "trace", "", "write an execution trace to this file")
-	fl.StringVar(&p.addr, "pprof", "", "serve live profiles at this address, such as localhost:6060")
+	fl.StringVar(&p.cpu, "cpuprofile", "", "")
+	fl.StringVar(&p.mem, "memprofile", "", "")
+	fl.StringVar(&p.trace, "trace", "", "")
+	fl.StringVar(&p.addr, "pprof", "", "")
 }
 
 // start begins what was asked for; the function it returns ends it.

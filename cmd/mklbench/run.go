@@ -31,11 +31,10 @@ type common struct {
 }
 
 func (c *common) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.backend, "backend", blas.Default().Name(), "dense kernels: native, openblas or gonum")
-	cmd.Flags().IntVar(&c.threads, "threads", 0, "threads that compute at once; 0 means all processors")
-	cmd.Flags().Uint64Var(&c.seed, "seed", 1, "of everything random")
-	cmd.Flags().BoolVar(&c.own, "own-cores", false,
-		"let OpenBLAS choose its kernels: unset OPENBLAS_CORETYPE and the like")
+	cmd.Flags().StringVar(&c.backend, "backend", blas.Default().Name(), "")
+	cmd.Flags().IntVar(&c.threads, "threads", 0, "")
+	cmd.Flags().Uint64Var(&c.seed, "seed", 1, "")
+	cmd.Flags().BoolVar(&c.own, "own-cores", false, "")
 }
 
 // unforce starts the program anew, without the variables that decide which kernels
@@ -49,11 +48,6 @@ func (c *common) unforce() error {
 		err = syscall.Exec(self, os.Args, bench.Unforced())
 	}
 	return status.Failure(fmt.Errorf("--own-cores: %w: start without %s", err, strings.Join(bench.Forced(), " ")))
-}
-
-// addJSON adds the flag that every command has.
-func addJSON(cmd *cobra.Command, to *bool, what string) {
-	cmd.Flags().BoolVar(to, "json", false, "print one JSON object"+what)
 }
 
 // writeJSON prints one object.
@@ -86,9 +80,8 @@ func (c *common) env(log io.Writer) (*bench.Env, error) {
 func newEnvCmd() *cobra.Command {
 	var c common
 	cmd := &cobra.Command{
-		Use:   "env",
-		Short: "Describe this machine, its limits and the backends, as JSON",
-		Args:  cobra.NoArgs,
+		Use:  "env",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			env, err := c.env(cmd.ErrOrStderr())
 			if err != nil {
@@ -105,7 +98,7 @@ func newEnvCmd() *cobra.Command {
 		},
 	}
 	c.add(cmd)
-	addJSON(cmd, new(bool), ", as it does in any case")
+	cmd.Flags().Bool("json", false, "")
 	return cmd
 }
 
@@ -119,9 +112,8 @@ type listed struct {
 func newListCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the cases, and about how long each takes in full",
-		Args:  cobra.NoArgs,
+		Use:  "list",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
 				var all []listed
@@ -137,7 +129,7 @@ func newListCmd() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	addJSON(cmd, &asJSON, "")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "")
 	return cmd
 }
 
@@ -154,15 +146,7 @@ type runFlags struct {
 func newRunCmd() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run CASE…",
-		Short: "Run cases (all: every one; evidence: those of docs/evidence.md) and show what they measured",
-		Long: `Run measures the cases one after the other and shows the outcome. On two processors "all" takes more than two
-hours, with --quick two minutes; mklbench list says how long each case takes. The file of --out is written after every
-case, and after every part of those that have parts: a run that ended early goes on with the same command and --resume.`,
-		Example: `  mklbench run digits
-  mklbench run gemm operator --threads 1 --json > one-thread.json
-  mklbench run all --quick --out quick.json --plots pictures
-  mklbench run evidence --out evidence.json           what docs/evidence.md is made of`,
+		Use: "run CASE…",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("which case? mklbench list names them, all stands for every one")
@@ -173,16 +157,15 @@ case, and after every part of those that have parts: a run that ended early goes
 	}
 	f.add(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "smaller sizes: every case together ends within two minutes")
-	fl.IntVar(&f.count, "count", 0, "repetitions; 0 means each case's own number")
-	fl.DurationVar(&f.budget, "budget", 0,
-		"time for choosing settings in each fit of the case curves; 0 means no limit")
-	fl.StringVar(&f.data, "data", "", "directory of the data sets (default ../shared/data)")
-	addJSON(cmd, &f.json, "")
-	fl.BoolVar(&f.bench, "bench", false, "print Go benchmark format, for benchstat")
-	fl.StringVarP(&f.out, "out", "o", "", "write the JSON to this file too, after every case")
-	fl.BoolVar(&f.resume, "resume", false, "continue the run that --out was written by: what it measured whole is kept")
-	fl.StringVar(&f.plots, "plots", "", "draw pictures into this directory")
+	fl.BoolVar(&f.quick, "quick", false, "")
+	fl.IntVar(&f.count, "count", 0, "")
+	fl.DurationVar(&f.budget, "budget", 0, "")
+	fl.StringVar(&f.data, "data", "", "")
+	fl.BoolVar(&f.json, "json", false, "")
+	fl.BoolVar(&f.bench, "bench", false, "")
+	fl.StringVarP(&f.out, "out", "o", "", "")
+	fl.BoolVar(&f.resume, "resume", false, "")
+	fl.StringVar(&f.plots, "plots", "", "")
 	f.profile.add(fl)
 	return cmd
 }

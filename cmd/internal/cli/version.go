@@ -1,5 +1,6 @@
-// Package version gives a command the flag --version and the subcommand version.
-package version
+// This file has the flag --version and the subcommand version.
+
+package cli
 
 import (
 	"github.com/spf13/cobra"
@@ -8,8 +9,8 @@ import (
 	"github.com/iokl/iokl/internal/build"
 )
 
-// Add gives them to root, whose own RunE still runs without the flag.
-func Add(root *cobra.Command) {
+// addVersion gives them to root, whose own RunE still runs without the flag.
+func addVersion(root *cobra.Command) {
 	var shown, asJSON bool
 	show := func(cmd *cobra.Command, _ []string) error {
 		return status.Failure(build.Write(cmd.OutOrStdout(), root.Name(), asJSON))

@@ -1,5 +1,6 @@
-// Package manual gives a command the hidden subcommand man, which writes its manual pages.
-package manual
+// This file has the hidden subcommand man, which writes manual pages.
+
+package cli
 
 import (
 	"github.com/spf13/cobra"
@@ -9,8 +10,8 @@ import (
 	"github.com/iokl/iokl/internal/build"
 )
 
-// Add gives root the subcommand. The pages are dated by SOURCE_DATE_EPOCH where the environment has it.
-func Add(root *cobra.Command) {
+// addManual gives root the subcommand. The pages are dated by SOURCE_DATE_EPOCH where the environment has it.
+func addManual(root *cobra.Command) {
 	root.AddCommand(&cobra.Command{
 		Use: "man DIR", Short: "Write the manual pages of all commands to a folder", Hidden: true,
 		Args: cobra.ExactArgs(1),

@@ -1,0 +1,106 @@
+// Package cli has what both commands have: help by texts in files, how a line is run and ends, versions, and manual
+// pages.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/iokl/iokl/cmd/internal/status"
+)
+
+// New is the command of that name with its subcommands. The folder help has a file for it and for each of them: a line,
+// a text, and examples; and flags.txt, where what is said of a flag follows its name, behind that of a command where
+// others say something else of theirs.
+func New(name string, help fs.FS, commands ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, c := range commands {
+		if c.RunE != nil {
+			names = append(names, c.Name())
+		}
+	}
+	last := len(names) - 1
+	missing := fmt.Sprintf("a command is missing: %s or %s (see %s --help)", strings.Join(names[:last], ", "),
+		names[last], name)
+	root := &cobra.Command{
+		Use:           name,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q: see %s --help", args[0], name)
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error { return errors.New(missing) },
+	}
+	root.AddCommand(commands...)
+	describe(root, help)
+	addVersion(root)
+	addManual(root)
+	return root
+}
+
+// describe fills in what the root and its commands say about themselves and their flags.
+func describe(root *cobra.Command, help fs.FS) {
+	usage := map[string]string{}
+	for _, block := range strings.Split(strings.TrimSpace(helpText(help, "flags")), "\n\n") {
+		name, text, _ := strings.Cut(block, "\n")
+		usage[name] = text
+	}
+	for _, c := range append(root.Commands(), root) {
+		text, examples, _ := strings.Cut(helpText(help, c.Name()), "\nExamples:\n")
+		c.Short, c.Long, _ = strings.Cut(strings.TrimRight(text, "\n"), "\n\n")
+		c.Example = strings.TrimRight(examples, "\n")
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			for _, name := range []string{c.Name() + " --" + f.Name, "--" + f.Name} {
+				if f.Usage == "" {
+					f.Usage = usage[name]
+				}
+			}
+		})
+	}
+}
+
+// helpText is a file of the folder.
+func helpText(help fs.FS, name string) string {
+	b, err := fs.ReadFile(help, "help/"+name+".txt")
+	if err != nil {
+		panic(err) // a command without its text
+	}
+	return string(b)
+}
+
+// Run executes one command line and returns the exit status.
+func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	out := &sticky{w: stdout}
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = status.Failure(fmt.Errorf("standard output: %w", out.err))
+	}
+	return status.End(stderr, root.Name(), err)
+}
+
+// sticky remembers that writing failed, for those that do not look.
+type sticky struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sticky) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
