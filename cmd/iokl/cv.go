@@ -122,20 +122,16 @@ func readFoldGroups(name string, rows int) ([]int, error) {
 func newCVCmd() *cobra.Command {
 	l := new(learning)
 	var c foldFlags
-	cmd := &cobra.Command{
-		Use:  "cv",
-		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("lambda") {
-				c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.opt.Lambda))
-			}
-			if loss := l.opt.Loss; !cmd.Flags().Changed("metric") && loss != "" && loss != "squared" {
-				c.opt.Metric = "loss"
-			}
-			l.d.orLabels = c.opt.Metric == "accuracy"
-			return l.run(&c, l.crossValidate, l.cvStream)
-		},
-	}
+	cmd := newCommand("cv", func(cmd *cobra.Command) error {
+		if cmd.Flags().Changed("lambda") {
+			c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.opt.Lambda))
+		}
+		if loss := l.opt.Loss; !cmd.Flags().Changed("metric") && loss != "" && loss != "squared" {
+			c.opt.Metric = "loss"
+		}
+		l.d.orLabels = c.opt.Metric == "accuracy"
+		return l.run(&c, l.crossValidate, l.cvStream)
+	})
 	l.flags(cmd)
 	c.flags(cmd.Flags())
 	cmd.Flags().StringVar(&l.plot, "plot", "", "")

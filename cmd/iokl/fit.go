@@ -202,20 +202,16 @@ func (d *data) source() *host.Source {
 
 func newFitCmd() *cobra.Command {
 	c := new(learning)
-	cmd := &cobra.Command{
-		Use:  "fit",
-		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			folds := &c.opt.IntervalFolds
-			switch {
-			case *folds < 0 || *folds == 1:
-				return fmt.Errorf("--interval-folds %d: at least 2 are needed, or 0 for none", *folds)
-			case *folds == 0 && cmd.Flags().Changed("interval-folds"):
-				*folds = -1
-			}
-			return c.run(nil, c.fit, c.fitStream)
-		},
-	}
+	cmd := newCommand("fit", func(cmd *cobra.Command) error {
+		folds := &c.opt.IntervalFolds
+		switch {
+		case *folds < 0 || *folds == 1:
+			return fmt.Errorf("--interval-folds %d: at least 2 are needed, or 0 for none", *folds)
+		case *folds == 0 && cmd.Flags().Changed("interval-folds"):
+			*folds = -1
+		}
+		return c.run(nil, c.fit, c.fitStream)
+	})
 	c.flags(cmd)
 	cmd.Flags().IntVar(&c.opt.IntervalFolds, "interval-folds", 0, "")
 	cmd.Flags().Bool("compact", false, "")

@@ -54,11 +54,7 @@ var grangerErrors = []error{
 
 func newGrangerCmd() *cobra.Command {
 	g := new(grangerFlags)
-	cmd := &cobra.Command{
-		Use:  "granger",
-		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error { return g.run(cmd) },
-	}
+	cmd := newCommand("granger", g.run)
 	f := cmd.Flags()
 	f.StringVar(&g.series, "series", "", "")
 	f.StringVar(&g.groups, "groups", "", "")

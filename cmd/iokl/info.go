@@ -150,11 +150,7 @@ type exportFlags struct {
 
 func newExportCmd() *cobra.Command {
 	var e exportFlags
-	cmd := &cobra.Command{
-		Use:  "export",
-		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error { return e.run(cmd) },
-	}
+	cmd := newCommand("export", e.run)
 	f := cmd.Flags()
 	f.StringVar(&e.model, "model", "", "")
 	f.StringVar(&e.golang, "go", "", "")

@@ -71,8 +71,8 @@ var help embed.FS
 
 func newRoot() *cobra.Command {
 	kernels := &cobra.Command{Use: "kernels"}
-	root := cli.New("iokl", help, newFitCmd(), newPredictCmd(), newUpdateCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(),
-		newReportCmd(), newExportCmd(), kernels, &cobra.Command{Use: "tables"})
+	root := cli.New("iokl", help, newFitCmd(), newPredictCmd(), newUpdateCmd(), newCVCmd(), newGrangerCmd(),
+		newInfoCmd(), newReportCmd(), newExportCmd(), kernels, &cobra.Command{Use: "tables"})
 	kernels.Long = strings.Replace(kernels.Long, "KERNELS\n", kernel.Usage()+"\n", 1)
 	root.PersistentPreRunE = checkValues
 	root.SetFlagErrorFunc(unknownFlag)
@@ -140,6 +140,13 @@ func checkValues(cmd *cobra.Command, _ []string) (err error) {
 		}
 	})
 	return err
+}
+
+// newCommand is a command that takes flags alone.
+func newCommand(name string, run func(cmd *cobra.Command) error) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Args: flagsOnly, RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) },
+	}
 }
 
 // flagsOnly refuses a file without its flag, and says which one it is.

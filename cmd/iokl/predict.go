@@ -38,11 +38,7 @@ type predictFlags struct {
 
 func newPredictCmd() *cobra.Command {
 	var p predictFlags
-	cmd := &cobra.Command{
-		Use:  "predict",
-		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
-	}
+	cmd := newCommand("predict", p.run)
 	f := cmd.Flags()
 	f.StringVar(&p.model, "model", "", "")
 	p.inputs(f)

@@ -5,11 +5,11 @@ package main
 import (
 	"compress/gzip"
 	"encoding/csv"
-	"fmt"
 	"io"
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +32,7 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 		if p.json || p.y != "" && !p.fill.on {
 			return each(nil)
 		}
-		return each(csvSink(cmd.OutOrStdout(), model, p.kept))
+		return each(csvSink(cmd.OutOrStdout(), model.OutputNames(), p.kept))
 	}
 	ext := strings.ToLower(filepath.Ext(p.out))
 	return atomicfile.Write(p.out, func(w io.Writer) error {
@@ -50,12 +50,12 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 			return status.Failure(rows.End())
 		case ".gz":
 			z := gzip.NewWriter(w)
-			if err := each(csvSink(z, model, p.kept)); err != nil {
+			if err := each(csvSink(z, model.OutputNames(), p.kept)); err != nil {
 				return err
 			}
 			return status.Failure(z.Close())
 		}
-		return each(csvSink(w, model, p.kept))
+		return each(csvSink(w, model.OutputNames(), p.kept))
 	})
 }
 
@@ -69,24 +69,11 @@ func checkTable(path string) error {
 	return nil
 }
 
-// csvSink writes a header and rows.
-func csvSink(w io.Writer, model *iokl.Model, ids *table.Texts) sink {
-	names := model.OutputNames()
-	if model.Classes() != nil || ids != nil {
-		return recordSink(w, names, ids)
-	}
-	return func(a *prediction) error {
-		t := a.columns(names)
-		names = nil
-		return status.Failure(table.WriteCSV(w, t))
-	}
-}
-
-// recordSink writes rows that begin with columns of the inputs and the class.
-func recordSink(w io.Writer, names []string, ids *table.Texts) sink {
+// csvSink writes a header, and rows that begin with columns of the inputs and the class. NaN is an empty cell.
+func csvSink(w io.Writer, names []string, ids *table.Texts) sink {
 	first := true
 	return func(a *prediction) error {
-		c := csv.NewWriter(w)
+		c, t := csv.NewWriter(w), a.columns(names)
 		if first {
 			var head []string
 			if ids != nil {
@@ -98,10 +85,9 @@ func recordSink(w io.Writer, names []string, ids *table.Texts) sink {
 			if a.sets != nil {
 				head = append(head, "set")
 			}
-			_ = c.Write(append(head, a.names(names)...))
+			_ = c.Write(append(head, t.Names...))
 			first = false
 		}
-		t := a.columns(names)
 		for i := range t.Data.Rows {
 			var rec []string
 			if ids != nil {
@@ -117,7 +103,11 @@ func recordSink(w io.Writer, names []string, ids *table.Texts) sink {
 				rec = append(rec, a.sets[i])
 			}
 			for _, v := range blas.Row(t.Data, i) {
-				rec = append(rec, fmt.Sprint(v))
+				cell := ""
+				if !math.IsNaN(v) {
+					cell = strconv.FormatFloat(v, 'g', -1, 64)
+				}
+				rec = append(rec, cell)
 			}
 			_ = c.Write(rec)
 		}

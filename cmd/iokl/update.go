@@ -28,11 +28,7 @@ type updateFlags struct {
 
 func newUpdateCmd() *cobra.Command {
 	var u updateFlags
-	cmd := &cobra.Command{
-		Use:  "update",
-		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd) },
-	}
+	cmd := newCommand("update", u.run)
 	f := cmd.Flags()
 	f.StringVar(&u.model, "model", "", "")
 	u.inputs(f)

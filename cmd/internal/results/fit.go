@@ -22,51 +22,58 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
+// learned is what fit --json and info --json both print.
+type learned struct {
+	iokl.Certificate
+	Eta      []float64 `json:"eta"`
+	Kernels  []string  `json:"kernels"`
+	TraceL   float64   `json:"trace_l"`
+	RankL    int       `json:"rank_l"`
+	LTrace   []float64 `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
+	Outputs  []string  `json:"outputs"`
+	Warnings []string  `json:"warnings"`
+	Model    string    `json:"model,omitempty"` // the file
+
+	Of    *iokl.Model `json:"-"`
+	Parts bool        `json:"-"` // of the gap are told
+}
+
+func newLearned(model *iokl.Model, file string) learned {
+	L := model.OutputKernel()
+	return learned{
+		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(), TraceL: L.Trace(),
+		RankL: L.Rank(), LTrace: traces(model.OutputKernels()), Outputs: model.OutputNames(),
+		Warnings: append([]string{}, model.Warnings()...), Model: file, Of: model,
+	}
+}
+
 // Fit is what fit --json prints.
 type Fit struct {
-	iokl.Certificate
-	Eta      []float64    `json:"eta"`
-	Kernels  []string     `json:"kernels"`
-	TraceL   float64      `json:"trace_l"`
-	RankL    int          `json:"rank_l"`
-	Seconds  float64      `json:"seconds"`
-	Threads  int          `json:"threads"`
-	Outputs  []string     `json:"outputs"`
-	Warnings []string     `json:"warnings"`
-	Model    string       `json:"model,omitempty"`
-	LTrace   []float64    `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
-	Noise    bool         `json:"learned_noise,omitempty"`
-	Chosen   *iokl.Chosen `json:"chosen"`
+	learned
+	Seconds float64      `json:"seconds"`
+	Threads int          `json:"threads"`
+	Noise   bool         `json:"learned_noise,omitempty"`
+	Chosen  *iokl.Chosen `json:"chosen"`
 	// of the mean of the training targets on the folds, where there were any
 	ConstantError float64 `json:"constant_error,omitempty"`
-
-	of *iokl.Model
 }
 
 // NewFit is what a fit of so many seconds found, whose model is in the file out.
 func NewFit(model *iokl.Model, seconds float64, out string) *Fit {
 	return &Fit{
-		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(),
-		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
-		Noise: model.LearnedNoise(), Seconds: seconds,
-		Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: append([]string{}, model.Warnings()...),
-		Model:  out,
-		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant, of: model,
+		learned: newLearned(model, out), Seconds: seconds, Threads: blas.Threads(), Noise: model.LearnedNoise(),
+		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
 	}
 }
 
 // Write prints what the fit found.
 func (r *Fit) Write(w io.Writer) error {
 	t := columns(w)
-	fmt.Fprint(t, fill("fit", struct {
-		*Fit
-		Of    *iokl.Model
-		Parts bool // of the gap are told
-	}{Fit: r, Of: r.of}))
+	fmt.Fprint(t, fill("fit", r))
 	if err := t.Flush(); err != nil {
 		return status.Failure(err)
 	}
-	return writeWeights(w, r.of, 15)
+	return writeWeights(w, r.Of, 15)
 }
 
 // columns lays out what is written to w as columns of text.

@@ -21,27 +21,17 @@ import (
 
 // Info is what info --json prints.
 type Info struct {
-	iokl.Certificate
-	Model       string      `json:"model"`
+	learned
 	Inputs      []string    `json:"inputs"`
-	Outputs     []string    `json:"outputs"`
 	Classes     []string    `json:"classes,omitempty"`
-	Kernels     []string    `json:"kernels"`
-	Eta         []float64   `json:"eta"`
-	TraceL      float64     `json:"trace_l"`
-	RankL       int         `json:"rank_l"`
-	LTrace      []float64   `json:"l_trace,omitempty"`     // of the output kernel of each kernel, for --model sum
 	Correlation [][]float64 `json:"correlation,omitempty"` // between the outputs that were learned
 	Learned     []string    `json:"learned_outputs"`
 	AxisNames   []string    `json:"axis,omitempty"`          // coordinates of the axis of the outputs
 	AxisKernel  string      `json:"output_kernel,omitempty"` // that L is on it
 	Relevance   []float64   `json:"relevance,omitempty"`     // of each input, 1 for the largest, where kernels learned it
-	Warnings    []string    `json:"warnings"`
-	UpdateBytes int64       `json:"update_bytes"` // of the model file that serves updates alone
+	UpdateBytes int64       `json:"update_bytes"`            // of the model file that serves updates alone
 	Pictures    []string    `json:"pictures,omitempty"`
 	rowsReport
-
-	of *iokl.Model
 }
 
 // maxCorrelation is the number of outputs up to which the correlation matrix is shown.
@@ -50,13 +40,10 @@ const maxCorrelation = 500
 // NewInfo is what there is to say about the model of a file.
 func NewInfo(model *iokl.Model, path string) *Info {
 	r := &Info{
-		Certificate: model.Certificate(), Model: path, Inputs: append([]string{}, model.InputNames()...),
-		Outputs: model.OutputNames(),
-		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
-		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
-		Learned: model.LearnedOutputs(), Warnings: append([]string{}, model.Warnings()...),
-		UpdateBytes: model.UpdateBytes(), of: model,
+		learned: newLearned(model, path), Inputs: append([]string{}, model.InputNames()...),
+		Classes: model.Classes(), Learned: model.LearnedOutputs(), UpdateBytes: model.UpdateBytes(),
 	}
+	r.Parts = true
 	r.Relevance, r.AxisKernel = model.Relevance(), model.AxisKernel()
 	_, r.AxisNames = model.OutputAxis()
 	if n := len(r.Learned); n <= maxCorrelation {
@@ -68,15 +55,13 @@ func NewInfo(model *iokl.Model, path string) *Info {
 	return r
 }
 
+// Cells is the number of cells of the targets.
+func (r *Info) Cells() int { return r.Samples * len(r.Outputs) }
+
 // Write prints what a model learned.
 func (r *Info) Write(w io.Writer) error {
-	t, model := columns(w), r.of
-	fmt.Fprint(t, fill("info", struct {
-		*Info
-		Of    *iokl.Model
-		Parts bool
-		Cells int // of the targets
-	}{r, model, true, r.Samples * len(r.Outputs)}))
+	t, model := columns(w), r.Of
+	fmt.Fprint(t, fill("info", r))
 	if err := t.Flush(); err != nil {
 		return status.Failure(err)
 	}
