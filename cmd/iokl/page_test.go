@@ -270,7 +270,7 @@ func TestOrigin(t *testing.T) {
 // look measures the page and moves the tools of the explorer.
 const look = `    say("overflow", d.documentElement.scrollWidth - d.documentElement.clientWidth);
     const rows = () => [...d.querySelectorAll("table[id^=edges] tbody tr")].filter(r => !r.hidden).length;
-    const lines = () => [...d.querySelectorAll("svg.network g")].filter(g => g.style.display !== "none").length;
+    const lines = () => [...d.querySelectorAll("svg.network g[data-line^=edges]")].filter(g => g.style.display !== "none").length;
     say("sure", rows() + " " + lines());
     say("count", d.querySelector(".count").textContent);
     const p = d.querySelector("[data-rule=most]");

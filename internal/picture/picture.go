@@ -182,14 +182,18 @@ func (f *Figure) HTML() template.HTML {
 
 // inline is what paint paints as an svg element with the attributes, in the colours of a page.
 func inline(width, height vg.Length, attributes string, paint func(draw.Canvas)) string {
+	return fmt.Sprintf(`<svg %s viewBox="0 0 %.4g %.4g">%s</svg>`, attributes, width.Points(), height.Points(),
+		drawn(width, height, paint))
+}
+
+// drawn is what paint paints as the content of an svg element, in the colours of a page.
+func drawn(width, height vg.Length, paint func(draw.Canvas)) string {
 	canvas := vgsvg.New(width, height)
 	paint(draw.New(canvas))
 	var b bytes.Buffer
 	_, _ = canvas.WriteTo(&b) // a buffer takes everything
 	text := b.String()
-	text = text[strings.Index(text, "<g"):strings.LastIndex(text, "</svg>")]
-	return fmt.Sprintf(`<svg %s viewBox="0 0 %.4g %.4g">%s</svg>`, attributes, width.Points(), height.Points(),
-		pageColors.Replace(text))
+	return pageColors.Replace(text[strings.Index(text, "<g"):strings.LastIndex(text, "</svg>")])
 }
 
 // pageColors puts the variables of a page's style sheet in the place of colours. Black is left out

@@ -204,7 +204,7 @@ func GraphFigures(res *granger.Result, threshold float64) []picture.Figure {
 		h.Max = all[0].Strength
 	}
 	h.Title = fmt.Sprintf("strength of source → target, 0 (black) to %.3g", h.Max)
-	net := picture.Network{Title: "who drives whom: width and colour by strength", Nodes: res.Nodes}
+	net := picture.Network{Title: "who drives whom: width by strength", Nodes: res.Nodes}
 	for _, l := range links {
 		net.Edges = append(net.Edges, picture.Edge{From: l.Source, To: l.Target, Strength: l.Strength})
 	}

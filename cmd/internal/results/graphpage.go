@@ -303,7 +303,7 @@ func explorer(r *Graph, id string) page.Section {
 		return s
 	}
 	at, t := r.places(), edgeTable(r, id)
-	w := picture.Wheel{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
+	w := picture.Network{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
 	for k, e := range r.Edges {
 		w.Edges = append(w.Edges, picture.Edge{
 			From: at[e.From], To: at[e.To], Strength: e.Strength,
