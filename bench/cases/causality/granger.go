@@ -58,9 +58,7 @@ type graphMethod struct {
 var graphMethods = []graphMethod{
 	{"kernels", inferred(nil)},
 	{"linear kernels, group lasso", inferred([]string{"linear:groups"})},
-	{linearVAR, func(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
-		return ridgeVAR(env, d, 1) // one step back is where it does best on these systems
-	}},
+	{linearVAR, ridgeVAR},
 	{"Granger F test of each pair", pairGraph},
 	{"partial correlation given parents", conditionalGraph},
 	{"lagged correlation", correlationGraph},
@@ -106,20 +104,21 @@ func (w *network) result(name string, graph blas.General, seconds float64) bench
 	return r
 }
 
-// ridgeVAR regresses every series on the past of all, λ by generalized
-// cross-validation for each, and returns the summed magnitudes of the
-// coefficients: row = target, column = source.
-func ridgeVAR(env *bench.Env, d *granger.Data, lag int) (blas.General, error) {
-	X, Y := standardPairs(d, lag)
+// ridgeVAR regresses every series on the last values of all, λ by generalized
+// cross-validation for each, and returns the magnitudes of the coefficients: row =
+// target, column = source. One step back is where it does best on these systems.
+func ridgeVAR(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
+	X, Y := pastAndPresent(d, 1)
+	data.Standardise(X, blas.General{})
+	data.Standardise(Y, blas.General{})
 	weights, err := ridgeWeights(env, X, Y)
 	if err != nil {
 		return blas.General{}, err
 	}
-	n := Y.Cols
-	graph := blas.NewGeneral(n, n)
+	graph := blas.NewGeneral(Y.Cols, Y.Cols)
 	for i, w := range weights {
 		for j, v := range w {
-			graph.Data[i*n+j%n] += math.Abs(v)
+			blas.Row(graph, i)[j] = math.Abs(v)
 		}
 	}
 	return graph, nil
@@ -188,14 +187,6 @@ func pastAndPresent(d *granger.Data, lag int) (X, Y blas.General) {
 	return blas.General{Rows: rows, Cols: lag * N, Stride: lag * N, Data: xs}, blas.General{
 		Rows: rows, Cols: N, Stride: N, Data: ys,
 	}
-}
-
-// standardPairs are those of pastAndPresent, standardised.
-func standardPairs(d *granger.Data, lag int) (X, Y blas.General) {
-	X, Y = pastAndPresent(d, lag)
-	data.Standardise(X, blas.General{})
-	data.Standardise(Y, blas.General{})
-	return X, Y
 }
 
 // runNetworks scores all networks.

@@ -17,92 +17,78 @@ import (
 	"github.com/iokl/iokl/granger"
 )
 
-// lagMoments are second moments of standardized series over the pairs of one row
-// and the next within a replicate: C_jk of x_j(t−1) and x_k(t−1), R_ij of x_i(t)
-// and x_j(t−1), and the number of pairs.
-func lagMoments(be blas.Backend, d *granger.Data) (C, R blas.General, pairs int) {
-	X, Y := standardPairs(d, 1)
-	N, l := X.Cols, float64(X.Rows)
-	C, R = blas.NewGeneral(N, N), blas.NewGeneral(N, N)
-	blas.Gemm(be, true, false, 1/l, X, X, 0, C)
-	blas.Gemm(be, true, false, 1/l, Y, X, 0, R)
-	return C, R, X.Rows
+// conditioning tests conditional independence by the correlations of l samples of x(t), x(t−1), …, N series each.
+type conditioning struct {
+	C    blas.General
+	N, l int
 }
 
-// correlationGraph is |R|: the correlation of each series with the last value of each.
-func correlationGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
-	_, G, _ := lagMoments(env.Backend, d)
-	for k, v := range G.Data {
-		G.Data[k] = math.Abs(v)
-	}
-	return G, nil
+// conditioned has the correlations of the series with those so many steps back, within replicates.
+func conditioned(env *bench.Env, d *granger.Data, lag int) conditioning {
+	past, Y := pastAndPresent(d, lag)
+	all := blas.SideBySide(Y, past)
+	data.Standardise(all, blas.General{})
+	c := conditioning{blas.NewGeneral(all.Cols, all.Cols), Y.Cols, Y.Rows}
+	blas.Gemm(env.Backend, true, false, 1/float64(c.l), all, all, 0, c.C)
+	return c
 }
 
-// pairGraph is the F statistic, with one lag, of adding source j to the target's
-// own past, F = ρ²(l−3)/(1−ρ²) of the partial correlation
-//
-//	ρ = (R_ij − R_ii·C_ij)/√((1−R_ii²)(1−C_ij²)),
-//
-// and on the diagonal that of the own past. All pairs have the same degrees of
-// freedom, so F ranks as the p-value does.
-func pairGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
-	C, R, pairs := lagMoments(env.Backend, d)
-	N, l := R.Rows, float64(pairs)
-	G := blas.NewGeneral(N, N)
-	for i := range N {
-		own := R.Data[i*N+i]
-		for j := range N {
-			rho, free := own, l-2
-			if i != j {
-				c := C.Data[i*N+j]
-				rho, free = (R.Data[i*N+j]-own*c)/math.Sqrt((1-own*own)*(1-c*c)), l-3
-			}
-			G.Data[i*N+j] = rho * rho * free / (1 - rho*rho)
+// graph has the strength of each edge from x_j(t−1) to x_i(t).
+func (c conditioning) graph(strength func(i, j int) float64) (blas.General, error) {
+	G := blas.NewGeneral(c.N, c.N)
+	for i := range c.N {
+		for j := range c.N {
+			G.Data[i*c.N+j] = strength(i, j)
 		}
 	}
 	return G, nil
+}
+
+// correlationGraph is the correlation of each series with the last value of each, without its sign.
+func correlationGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
+	c := conditioned(env, d, 1)
+	return c.graph(func(i, j int) float64 { return math.Abs(c.partial(i, c.N+j, nil)) })
+}
+
+// pairGraph is the F statistic, with one lag, of adding source j to the target's own past, F = ρ²(l−3)/(1−ρ²) of their
+// partial correlation given that past, and on the diagonal that of the own past. All pairs have the same degrees of
+// freedom, so F ranks as the p-value does.
+func pairGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
+	c := conditioned(env, d, 1)
+	return c.graph(func(i, j int) float64 {
+		var own []int
+		if i != j {
+			own = []int{c.N + i}
+		}
+		rho := c.partial(i, c.N+j, own)
+		return rho * rho * float64(c.l-2-len(own)) / (1 - rho*rho)
+	})
 }
 
 // conditionalGraph is |ρ| of x_i(t) and x_j(t−1) given the parents of both, in two stages after PCMCI
 // (Runge et al., doi:10.1126/sciadv.aau4996) with partial correlations and one lag.
 func conditionalGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
-	past, Y := pastAndPresent(d, 2) // x(t−1), x(t−2)
-	N, l := Y.Cols, Y.Rows
-	all := blas.SideBySide(Y, past) // x(t), x(t−1), x(t−2)
-	data.Standardise(all, blas.General{})
-	C := blas.NewGeneral(3*N, 3*N)
-	blas.Gemm(env.Backend, true, false, 1/float64(l), all, all, 0, C)
-	c := conditioning{C, l}
+	c := conditioned(env, d, 2)
 	var before []int // x(t−1)
-	for j := range N {
-		before = append(before, N+j)
+	for j := range c.N {
+		before = append(before, c.N+j)
 	}
-	parents := make([][]int, N)
+	parents := make([][]int, c.N)
 	for i := range parents {
 		parents[i] = c.parents(i, before)
 	}
-	G := blas.NewGeneral(N, N)
-	for i := range N {
-		for j := range N {
-			var given []int
-			for _, p := range parents[i] {
-				if p != N+j {
-					given = append(given, p)
-				}
+	return c.graph(func(i, j int) float64 {
+		var given []int
+		for _, p := range parents[i] {
+			if p != c.N+j {
+				given = append(given, p)
 			}
-			for _, p := range parents[j] {
-				given = append(given, p+N) // a step earlier
-			}
-			G.Data[i*N+j] = math.Abs(c.partial(i, N+j, given))
 		}
-	}
-	return G, nil
-}
-
-// conditioning tests conditional independence by a correlation matrix of l samples.
-type conditioning struct {
-	C blas.General
-	l int
+		for _, p := range parents[j] {
+			given = append(given, p+c.N) // a step earlier
+		}
+		return math.Abs(c.partial(i, c.N+j, given))
+	})
 }
 
 // parents are the candidates that depend on i given any of the strongest 0, 1, 2, … others,

@@ -104,7 +104,7 @@ func TestGenes(t *testing.T) {
 // TestRidgeVAR finds the drivers of a linear system.
 func TestRidgeVAR(t *testing.T) {
 	g := granger.LinearVAR(6, 400, 1, 1, 1, 3)
-	graph, err := ridgeVAR(benchtest.Quick(), &g.Data, 1)
+	graph, err := ridgeVAR(t.Context(), benchtest.Quick(), &g.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestPartialCorrelation(t *testing.T) {
 		ab, aa, bb = ab+a*b, aa+a*a, bb+b*b
 	}
 	want := ab / math.Sqrt(aa*bb)
-	if got := (conditioning{C, l}).partial(0, 1, []int{2, 3}); !(math.Abs(got-want) <= 1e-10) {
+	if got := (conditioning{C, 4, l}).partial(0, 1, []int{2, 3}); !(math.Abs(got-want) <= 1e-10) {
 		t.Errorf("%g, from residuals %g", got, want)
 	}
 }
