@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/iokl/iokl"
 )
@@ -26,10 +27,10 @@ const rows = 200
 func main() {
 	dir := flag.String("out", ".", "directory of the pictures")
 	flag.Parse()
-	for name, draw := range map[string]func(*rand.Rand) (*plot.Plot, error){
+	for name, picture := range map[string]func(*rand.Rand) (*plot.Plot, error){
 		"losses-outliers": outliers, "losses-quantiles": quantiles, "losses-classes": classes,
 	} {
-		p, err := draw(rand.New(rand.NewPCG(1, 2)))
+		p, err := picture(rand.New(rand.NewPCG(1, 2)))
 		if err == nil {
 			err = p.Save(14*vg.Centimeter, 9*vg.Centimeter, filepath.Join(*dir, name+".svg"))
 		}
@@ -76,34 +77,29 @@ func outliers(rng *rand.Rand) (*plot.Plot, error) {
 		}
 		return 0.15 * rng.NormFloat64()
 	})
-	p, err := scatter("One target in ten is an error", X, Y)
+	p := scatter("One target in ten is an error", X, Y)
 	for k, loss := range []string{"squared", "huber:0.1"} {
-		var at []float64
-		var F *mat.Dense
-		if err == nil {
-			at, F, err = fitted(X, Y, loss)
+		at, F, err := fitted(X, Y, loss)
+		if err != nil {
+			return nil, err
 		}
-		if err == nil {
-			err = lines(p, at, F, 0, k, loss)
-		}
+		line(p, at, F.ColView(0), k, loss)
 	}
-	return p, err
+	return p, nil
 }
 
 // quantiles fits five quantiles of targets whose noise grows along the axis.
 func quantiles(rng *rand.Rand) (*plot.Plot, error) {
 	X, Y := targets(rng, func(x float64) float64 { return 0.4 * math.Exp(x/2) * rng.NormFloat64() })
-	p, err := scatter("Quantiles of noise that varies", X, Y)
+	at, F, err := fitted(X, Y, "quantile:0.05,0.25,0.5,0.75,0.95")
 	if err != nil {
 		return nil, err
 	}
-	at, F, err := fitted(X, Y, "quantile:0.05,0.25,0.5,0.75,0.95")
+	p := scatter("Quantiles of noise that varies", X, Y)
 	for k, name := range []string{".05", ".25", ".5", ".75", ".95"} {
-		if err == nil {
-			err = lines(p, at, F, k, k, name)
-		}
+		line(p, at, F.ColView(k), k, name)
 	}
-	return p, err
+	return p, nil
 }
 
 // classes draws the probability of the second of two moons.
@@ -146,12 +142,7 @@ func classes(rng *rand.Rand) (*plot.Plot, error) {
 	heat.Min, heat.Max, heat.Rasterized = 0, 1, true
 	p.Add(heat)
 	for k, xy := range points {
-		s, err := plotter.NewScatter(xy)
-		if err != nil {
-			return nil, err
-		}
-		s.Shape, s.Color = plotutil.Shape(k), color.Black
-		p.Add(s)
+		addPoints(p, xy, plotutil.Shape(k), color.Black)
 	}
 	return p, nil
 }
@@ -168,7 +159,7 @@ func (g probabilities) Y(r int) float64    { return g.y[r] }
 func (g probabilities) Z(c, r int) float64 { return g.P.At(r*len(g.x)+c, 1) }
 
 // scatter is a plot of the rows.
-func scatter(title string, X, Y *mat.Dense) (*plot.Plot, error) {
+func scatter(title string, X, Y *mat.Dense) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = title
 	p.Legend.Top, p.Legend.Left = true, true
@@ -176,27 +167,21 @@ func scatter(title string, X, Y *mat.Dense) (*plot.Plot, error) {
 	for i := range xy {
 		xy[i] = plotter.XY{X: X.At(i, 0), Y: Y.At(i, 0)}
 	}
-	s, err := plotter.NewScatter(xy)
-	if err != nil {
-		return nil, err
-	}
-	s.Color = color.Gray{150}
-	p.Add(s)
-	return p, nil
+	addPoints(p, xy, plotter.DefaultGlyphStyle.Shape, color.Gray{150})
+	return p
 }
 
-// lines adds column j of F over the axis, in color k.
-func lines(p *plot.Plot, at []float64, F *mat.Dense, j, k int, name string) error {
-	xy := make(plotter.XYs, len(at))
-	for i := range xy {
-		xy[i] = plotter.XY{X: at[i], Y: F.At(i, j)}
+func addPoints(p *plot.Plot, xy plotter.XYs, shape draw.GlyphDrawer, c color.Color) {
+	style := draw.GlyphStyle{Color: c, Radius: plotter.DefaultGlyphStyle.Radius, Shape: shape}
+	p.Add(&plotter.Scatter{XYs: xy, GlyphStyle: style})
+}
+
+// line adds the values v over the axis, in color k.
+func line(p *plot.Plot, at []float64, v mat.Vector, k int, name string) {
+	l := &plotter.Line{LineStyle: draw.LineStyle{Color: plotutil.Color(k), Width: vg.Points(2)}}
+	for i, x := range at {
+		l.XYs = append(l.XYs, plotter.XY{X: x, Y: v.AtVec(i)})
 	}
-	line, err := plotter.NewLine(xy)
-	if err != nil {
-		return err
-	}
-	line.Color, line.Width = plotutil.Color(k), vg.Points(2)
-	p.Add(line)
-	p.Legend.Add(name, line)
-	return nil
+	p.Add(l)
+	p.Legend.Add(name, l)
 }
