@@ -138,13 +138,12 @@ var ErrEmpty = errors.New("holds no results")
 
 // ReadFile reads what WriteJSON wrote.
 func ReadFile(name string) (*File, error) {
-	in, err := os.Open(name)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
 	var f File
-	if err := json.NewDecoder(in).Decode(&f); err != nil {
+	if err := json.Unmarshal(text, &f); err != nil {
 		return nil, fmt.Errorf("%s: not a result of mklbench run: %w", name, err)
 	}
 	if len(f.Results) == 0 {

@@ -244,15 +244,7 @@ func (f *runFlags) checkWritable() error {
 	if f.out == "" {
 		return nil
 	}
-	_, absent := os.Stat(f.out)
-	w, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE, 0o666)
-	if err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil || absent == nil {
-		return err
-	}
-	return os.Remove(f.out)
+	return atomicfile.Check(f.out)
 }
 
 // show writes the outcome wherever it was asked for.

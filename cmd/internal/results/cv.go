@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -72,19 +73,12 @@ func rival(r *CV) *iokl.CVPoint {
 // Page is the page of a cross-validation.
 func (r *CV) Page(path string) Subject {
 	s := Subject{name: filepath.Base(path), kind: "Cross-validation"}
-	s.verdict = []string{
-		fmt.Sprintf("Of %s, the best has a held-out error of %s over %s.", Counted(len(r.Points), "setting"),
-			errorText(r.Metric, r.Best.Mean, r.Best.StdErr), Counted(r.Folds, "fold")),
-		fmt.Sprintf("Best setting: %s. The mean of the targets alone has %.4g.", settingText(&r.Best), r.Constant),
-	}
+	s.verdict = []string{say("compared", r), say("best", r)}
 	if q := rival(r); q != nil {
-		difference := max(q.Mean-r.Best.Mean, r.Best.Mean-q.Mean)
-		sure := "more than two standard errors away"
-		if difference <= 2*max(q.StdErr, r.Best.StdErr) {
-			sure = "too close to tell apart on these folds"
-		}
-		s.verdict = append(s.verdict, fmt.Sprintf("Its closest rival of another kind has %.4g ± %.2g (%s): %s.", q.Mean,
-			q.StdErr, settingText(q), sure))
+		s.verdict = append(s.verdict, say("rival", struct {
+			*iokl.CVPoint
+			Close bool
+		}{q, math.Abs(q.Mean-r.Best.Mean) <= 2*max(q.StdErr, r.Best.StdErr)}))
 	}
 	s.figures = [][2]string{
 		{"held-out error", errorText(r.Metric, r.Best.Mean, r.Best.StdErr)},
@@ -152,15 +146,6 @@ func (r *CV) table(points []iokl.CVPoint) *page.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
-}
-
-// chosenText says how the setting of a model did on held-out samples, "" when none was chosen.
-func chosenText(c *iokl.Chosen) string {
-	if c == nil || c.Folds == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Cross-validation over %s chose the setting: held-out error %s, where the mean of the targets "+
-		"has %.4g.", Counted(c.Folds, "fold"), errorText(c.Metric, c.Error, c.StdErr), c.Constant)
 }
 
 // CV is what cv --json prints.

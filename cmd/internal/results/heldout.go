@@ -52,23 +52,23 @@ func HeldOut(
 // HeldOutLine says, for each target in its unit, the held-out error beside that of the mean, how sure these are,
 // and how long the fit took.
 func HeldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
-	q := model.Chosen()
-	var how, what string
-	switch {
-	case h == nil && q.Folds > 0:
-		how, what = Counted(q.Folds, "fold"), fmt.Sprintf("%s, the mean %.4g", errorText(q.Metric, q.Error, q.StdErr),
-			q.Constant)
-	case h == nil:
-		return fmt.Sprintf("no error on held-out rows was measured: iokl cv does that; %.3g s", seconds)
-	case h.Folds > 0:
-		how = Counted(h.Folds, "fold")
-	default:
-		how = "each row by itself"
-	}
+	of := struct {
+		*iokl.Chosen
+		How, What string
+		Seconds   float64
+	}{Chosen: model.Chosen(), Seconds: seconds}
 	if h != nil {
-		what = heldOutText(model, h)
+		of.How, of.What = heldBy(h), heldOutText(model, h)
 	}
-	return fmt.Sprintf("held out, %s: %s; %.3g s", how, what, seconds)
+	return say("heldout", of)
+}
+
+// heldBy says what models that predict held-out rows are without.
+func heldBy(h *iokl.HeldOut) string {
+	if h.Folds > 0 {
+		return Counted(h.Folds, "fold")
+	}
+	return "each row by itself"
 }
 
 func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
@@ -76,7 +76,7 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 		right, most, _, rows := shares(confusionOf(h.Predictions, h.Targets))
 		s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, nil))
 		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%; %v", 100*right,
-			100*math.Sqrt(right*(1-right)/float64(rows)), 100*most, &s)
+			100*math.Sqrt(right*(1-right)/float64(rows)), 100*most, s)
 	}
 	const listed = 5
 	var parts []string
@@ -84,7 +84,7 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	for j, name := range names[:min(listed, len(names))] {
 		if h.Probabilities != nil {
 			s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, []int{j}))
-			parts = append(parts, fmt.Sprintf("%s has %v", name, &s))
+			parts = append(parts, fmt.Sprintf("%s has %v", name, s))
 			continue
 		}
 		if q := model.Quantiles(); q != nil {
@@ -224,7 +224,7 @@ func scoreProbabilities(P *mat.Dense, truth []int) (s probabilityScore) {
 	return s
 }
 
-func (s *probabilityScore) String() string {
+func (s probabilityScore) String() string {
 	return fmt.Sprintf("log loss %.3g ± %.2g, of the shares alone %.3g; Brier score %.3g", s.LogLoss, s.StdErr,
 		s.Constant, s.Brier)
 }
@@ -240,16 +240,4 @@ func (o *Origin) trust(model *iokl.Model, h *iokl.HeldOut) {
 	if h.Uncalibrated != nil && h.Uncalibrated != h.Probabilities {
 		o.Uncalibrated = add(h.Uncalibrated)
 	}
-}
-
-// probabilityText says how the probabilities of held-out rows hold; "" for notes of older versions.
-func (o *Origin) probabilityText() string {
-	switch len(o.Scores) {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf("Errors of the probabilities: %v.", &o.Scores[0])
-	}
-	return fmt.Sprintf("Errors of the probabilities: %v. Without calibration the log loss is %.3g and the Brier "+
-		"score %.3g.", &o.Scores[0], o.Scores[1].LogLoss, o.Scores[1].Brier)
 }

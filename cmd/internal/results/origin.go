@@ -137,9 +137,7 @@ func takeRows(a blas.General, rows []int) *mat.Dense {
 
 // holdOut fills in errors on held-out rows.
 func (o *Origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
-	if o.HeldOut = "each row by itself"; h.Folds > 0 {
-		o.HeldOut = Counted(h.Folds, "fold")
-	}
+	o.HeldOut = heldBy(h)
 	F := h.Predictions
 	if h.Uncalibrated != nil { // predictions are log odds
 		F = h.Probabilities
@@ -291,7 +289,7 @@ func rowsForEffects(l, m, d, n int) int {
 
 // errorSection has the errors of each output and its residuals.
 func errorSection(model *iokl.Model, o *Origin) page.Section {
-	s := section("errors", "Errors and residuals", page.Text(chosenText(model.Chosen())))
+	s := section("errors", "Errors and residuals", page.Text(say("chosen", model.Chosen())))
 	if len(o.Errors) == 0 {
 		return s
 	}
@@ -382,9 +380,7 @@ func reliabilityTable(s *page.Section, o *Origin) {
 		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3f", b.Probability), strconv.Itoa(b.Rows),
 			fmt.Sprintf("%.1f %%", 100*b.Right)))
 	}
-	if text := o.probabilityText(); text != "" {
-		s.Add(page.Text(text))
-	}
+	s.Add(page.Text(say("probabilities", o.Scores)))
 	s.Add(page.Classed("soft", "Probabilities can be relied on where the class predicted is right as often as its "+
 		"probability says: the rows in tenths of that probability, with their means."))
 	s.Add(page.SmallCharts(reliabilityFigure(o.Reliability, o.Uncalibrated, "")), t.HTML())
