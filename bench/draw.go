@@ -13,54 +13,37 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// quantities are what is drawn of a trace against time.
-var quantities = []string{"objective", "excess", "gap", "accuracy"}
-
-// TraceChart shows one of quantities over the traces of the results; it has no
-// curve where no trace holds it at two points that can be drawn.
-func TraceChart(group []Result, quantity string) picture.Chart {
-	c := picture.Chart{X: "seconds (logarithmic)", LogX: true, LogY: true, Steps: true}
-	var value func(Point) *float64
-	switch quantity {
-	case "objective":
-		c.Title, c.Y = "objective against time", "objective (logarithmic)"
-		value = func(p Point) *float64 { return p.Objective }
-	case "excess":
-		c.Title, c.Y = "distance to the best objective against time", "objective over the best, − 1"
-		best := bestObjective(group)
-		value = func(p Point) *float64 {
-			if p.Objective == nil || !(best > 0) {
-				return nil
-			}
-			return Num(*p.Objective/best - 1)
+// traces are what is drawn of a trace against time, of a logarithm where it is positive; best is the best objective of
+// all traces.
+var traces = []struct {
+	name, title, axis string
+	log               bool
+	value             func(p Point, best float64) float64
+}{
+	{"objective", "objective against time", "objective (logarithmic)", true, func(p Point, _ float64) float64 {
+		return Value(p.Objective)
+	}},
+	{
+		"excess", "distance to the best objective against time", "objective over the best, − 1", true,
+		func(p Point, best float64) float64 { return Value(p.Objective)/best - 1 },
+	},
+	{"gap", "certified relative gap against time", "relative gap", true, func(p Point, _ float64) float64 {
+		return Value(p.RelativeGap)
+	}},
+	{"accuracy", "test accuracy against time", "test accuracy (%)", false, func(p Point, _ float64) float64 {
+		if p.Accuracy == nil {
+			return math.NaN()
 		}
-	case "gap":
-		c.Title, c.Y = "certified relative gap against time", "relative gap"
-		value = func(p Point) *float64 { return p.RelativeGap }
-	case "accuracy":
-		c.Title, c.Y, c.LogY = "test accuracy against time", "test accuracy (%)", false
-		value = func(p Point) *float64 {
-			if p.Accuracy == nil {
-				return nil
-			}
-			return Num(100 * *p.Accuracy)
-		}
-	}
-	for _, r := range group {
-		var xy plotter.XYs
-		for _, p := range r.Trace {
-			if y := value(p); y != nil && (*y > 0 || !c.LogY) && p.Seconds > 0 {
-				xy = append(xy, plotter.XY{X: p.Seconds, Y: *y})
-			}
-		}
-		if len(xy) > 1 {
-			c.Curves = append(c.Curves, picture.Curve{Name: r.Name, XY: xy})
-		}
-	}
-	return c
+		return 100 * *p.Accuracy
+	}},
 }
 
-func bestObjective(group []Result) float64 {
+// Figures are every picture of the results of one case: quantities of traces of which there are two points, and those
+// of the case.
+func Figures(group []Result, f *File) []picture.Figure {
+	if len(group) == 0 {
+		return nil
+	}
 	best := math.Inf(1)
 	for _, r := range group {
 		for _, p := range r.Trace {
@@ -69,20 +52,24 @@ func bestObjective(group []Result) float64 {
 			}
 		}
 	}
-	return best
-}
-
-// Figures are every picture of the results of one case.
-func Figures(group []Result, f *File) []picture.Figure {
-	if len(group) == 0 {
-		return nil
-	}
 	var out []picture.Figure
 	name := group[0].Case
-	for _, q := range quantities {
-		c := TraceChart(group, q)
-		c.Title = name + ": " + c.Title
-		out = append(out, c.Figures(name+"-"+q)...)
+	for _, t := range traces {
+		c := picture.Chart{
+			Title: name + ": " + t.title, X: "seconds (logarithmic)", Y: t.axis, LogX: true, LogY: t.log, Steps: true,
+		}
+		for _, r := range group {
+			var xy plotter.XYs
+			for _, p := range r.Trace {
+				if y := t.value(p, best); Num(y) != nil && (y > 0 || !t.log) && p.Seconds > 0 {
+					xy = append(xy, plotter.XY{X: p.Seconds, Y: y})
+				}
+			}
+			if len(xy) > 1 {
+				c.Curves = append(c.Curves, picture.Curve{Name: r.Name, XY: xy})
+			}
+		}
+		out = append(out, c.Figures(name+"-"+t.name)...)
 	}
 	if c := Find(name); c != nil && c.Figures != nil {
 		out = append(out, c.Figures(group, f)...)

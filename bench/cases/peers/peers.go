@@ -7,10 +7,8 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -20,7 +18,6 @@ import (
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -53,7 +50,7 @@ func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) error {
 		return err
 	}
 	for name, a := range job.data {
-		if err := writePeerData(filepath.Join(dir, name), job.script, a); err != nil {
+		if err := table.Write(filepath.Join(dir, name+".npy"), &table.Table{Data: a}); err != nil {
 			return err
 		}
 	}
@@ -121,20 +118,4 @@ func interpreter(ctx context.Context, script string) (program []string, missing 
 	}
 	return nil, fmt.Sprintf("python3 with %s is not here (Debian: apt-get install %s)", strings.ReplaceAll(modules, ",",
 		" and"), debian)
-}
-
-// writePeerData writes what the script's language reads at once: .npy, or plain
-// little-endian float64 row by row.
-func writePeerData(name, script string, a blas.General) error {
-	if filepath.Ext(script) == ".py" {
-		return table.Write(name+".npy", &table.Table{Data: a})
-	}
-	return atomicfile.Write(name+".f64", func(w io.Writer) error {
-		for i := range a.Rows {
-			if err := binary.Write(w, binary.LittleEndian, blas.Row(a, i)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -1,10 +1,11 @@
 % K*C*L + mu*C = Y by Octave: its control package's dlyap (SLICOT, Hessenberg-Schur) and its own sylvester (LAPACK).
-% usage: octave-cli sylvester.m DIR REPEATS MU L N; DIR holds K, L and Y as doubles, row by row.
+% usage: octave-cli sylvester.m DIR REPEATS MU L N; DIR holds K, L and Y as numpy writes them.
 args = argv();
 folder = args{1}; repeats = str2double(args{2}); mu = str2double(args{3}); l = str2double(args{4}); n = str2double(args{5});
 
 function A = matrix(folder, name, rows, cols)
-  f = fopen(fullfile(folder, [name ".f64"]), "r", "ieee-le");
+  f = fopen(fullfile(folder, [name ".npy"]), "r", "ieee-le");
+  fseek(f, -8 * rows * cols, SEEK_END); % doubles, row by row, behind a header
   A = fread(f, [cols, rows], "double")';
   fclose(f);
 end
