@@ -26,13 +26,12 @@ type progress struct {
 	start time.Time
 	stop  func()
 
-	mu     sync.Mutex
-	doing  string
-	last   time.Time // something was shown
-	chose  time.Time // the share of settings compared was shown
-	passed time.Time // the rows of a pass were shown
-	first  float64   // the gap that the bar starts from
-	drawn  bool
+	mu    sync.Mutex
+	doing string
+	last  time.Time // something was shown
+	told  time.Time // the share of settings compared, or the rows of a pass, were shown
+	first float64   // the gap that the bar starts from
+	drawn bool
 }
 
 // stillAlive is the longest time without a sign of life, looksEach the time between two looks at it.
@@ -115,27 +114,33 @@ const every = 10 * time.Second
 
 // choosing is the Watch of a fit.
 func (p *progress) choosing(at iokl.Progress) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	wait := every
-	if p.bar {
-		wait = 50 * time.Millisecond
-	}
-	text := fmt.Sprintf("%s  %.0f %%", at.Phase, 100*at.Done)
-	p.doing = text
-	if !p.bar && !p.lines || time.Since(p.chose) < wait {
-		return
-	}
+	more := ""
 	if at.Left >= 0 {
-		text += fmt.Sprintf("  %v left", at.Left.Round(time.Second))
+		more += fmt.Sprintf("  %v left", at.Left.Round(time.Second))
 	}
 	if !math.IsNaN(at.Best) {
-		text += fmt.Sprintf("  best %s of a fold %.4g", at.Metric, at.Best)
+		more += fmt.Sprintf("  best %s of a fold %.4g", at.Metric, at.Best)
 	}
-	if p.chose = time.Now(); p.bar {
-		text = bar(at.Done) + " " + text
+	p.now(fmt.Sprintf("%s  %.0f %%", at.Phase, 100*at.Done), more, at.Done, every, 50*time.Millisecond)
+}
+
+// now shows what is going on and more about it, where the time since it did is more than wait, on a screen than
+// onScreen, there with a bar of the share unless that is NaN.
+func (p *progress) now(doing, more string, share float64, wait, onScreen time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doing = doing
+	text := doing + more
+	if p.bar && !math.IsNaN(share) {
+		text = bar(share) + " " + text
 	}
-	p.show(text)
+	if p.bar {
+		wait = onScreen
+	}
+	if (p.bar || p.lines) && time.Since(p.told) >= wait {
+		p.told = time.Now()
+		p.show(text)
+	}
 }
 
 // gauge is full when the gap reaches the tolerance.

@@ -202,25 +202,15 @@ func kept(checkpoint string) string {
 
 // rows shows where a pass is.
 func (p *progress) rows(survey bool, at stream.Progress, count int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	what, wait := "adding up", stillAlive
+	what := "adding up"
 	if survey {
 		what = "surveying"
-	}
-	if p.bar {
-		wait = stillAlive / 10
 	}
 	text := fmt.Sprintf("%s %s: %d rows", what, at.Source, at.Rows)
 	if count > 0 {
 		text += fmt.Sprintf(" of %d", count)
 	}
-	p.doing = text
-	if !p.bar && !p.lines || time.Since(p.passed) < wait {
-		return
-	}
-	p.passed = time.Now()
-	p.show(fmt.Sprintf("%s  %.0f s", text, time.Since(p.start).Seconds()))
+	p.now(text, fmt.Sprintf("  %.0f s", time.Since(p.start).Seconds()), math.NaN(), stillAlive, stillAlive/10)
 }
 
 // part is columns of a file.

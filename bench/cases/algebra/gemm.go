@@ -75,6 +75,7 @@ func gemmOne(ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precisi
 	for i := range results {
 		results[i].Rate(flops, 0)
 	}
+	env.Add(results...)
 	return err
 }
 
