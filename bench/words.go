@@ -18,7 +18,7 @@ import (
 )
 
 // Param is a parameter as text, "" where there is none.
-func (r *Result) Param(key string) string {
+func (r Result) Param(key string) string {
 	switch v := r.Params[key].(type) {
 	case nil:
 		return ""
@@ -31,7 +31,7 @@ func (r *Result) Param(key string) string {
 
 // Number is a numeric parameter, which is an int when measured and a float64 when
 // read back; NaN where there is none.
-func (r *Result) Number(key string) float64 {
+func (r Result) Number(key string) float64 {
 	switch v := r.Params[key].(type) {
 	case int:
 		return float64(v)
@@ -44,7 +44,7 @@ func (r *Result) Number(key string) float64 {
 }
 
 // Without is every parameter as key=value, less the named ones.
-func (r *Result) Without(keys ...string) string {
+func (r Result) Without(keys ...string) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(r.Params)) {
 		if !slices.Contains(keys, k) {
@@ -65,7 +65,14 @@ func Lookup(group []Result, name string) *Result {
 }
 
 // Names are the names of the results, each once.
-func Names(group []Result) []string { return names(pointers(group)) }
+func Names(group []Result) (out []string) {
+	for _, r := range group {
+		if !slices.Contains(out, r.Name) {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
 
 // MetricOf is a metric of the result of that name, "–" when it was not measured.
 func MetricOf(group []Result, name, metric, format string) string {
@@ -186,7 +193,7 @@ func Say(text string) func(group []Result) []string {
 	t := template.Must(template.New("sentences").Funcs(sayings).Parse(text))
 	return func(group []Result) (out []string) {
 		var b strings.Builder
-		if t.Execute(&b, pointers(group)) != nil {
+		if t.Execute(&b, group) != nil {
 			return nil // the results of another version lack something
 		}
 		for _, s := range sentenceEnd.Split(b.String(), -1) {
@@ -200,25 +207,8 @@ func Say(text string) func(group []Result) []string {
 
 var sentenceEnd = regexp.MustCompile(`\.[ \t]*\n`)
 
-func pointers(group []Result) []*Result {
-	all := make([]*Result, len(group))
-	for i := range group {
-		all[i] = &group[i]
-	}
-	return all
-}
-
-func names(group []*Result) (out []string) {
-	for _, r := range group {
-		if !slices.Contains(out, r.Name) {
-			out = append(out, r.Name)
-		}
-	}
-	return out
-}
-
 // ratios are second over first, of results that differ in name and backend alone.
-func ratios(first, second, key string, group []*Result) (out []float64) {
+func ratios(first, second, key string, group []Result) (out []float64) {
 	for _, a := range having(group, key) {
 		for _, b := range having(group, key) {
 			if a.Name == first && b.Name == second && a.Without("backend") == b.Without("backend") {
@@ -232,12 +222,12 @@ func ratios(first, second, key string, group []*Result) (out []float64) {
 }
 
 // some are the results that pass.
-func some(group []*Result, pass func(r *Result) bool) []*Result {
-	return slices.DeleteFunc(slices.Clone(group), func(r *Result) bool { return !pass(r) })
+func some(group []Result, pass func(r Result) bool) []Result {
+	return slices.DeleteFunc(slices.Clone(group), func(r Result) bool { return !pass(r) })
 }
 
 // value is a metric, or one of the fields that every case has.
-func (r *Result) value(key string) (float64, bool) {
+func (r Result) value(key string) (float64, bool) {
 	switch key {
 	case "seconds":
 		return r.Seconds, r.Seconds > 0
@@ -256,14 +246,14 @@ func (r *Result) value(key string) (float64, bool) {
 	return v, ok
 }
 
-func having(group []*Result, key string) []*Result {
-	return some(group, func(r *Result) bool { _, ok := r.value(key); return ok })
+func having(group []Result, key string) []Result {
+	return some(group, func(r Result) bool { _, ok := r.value(key); return ok })
 }
 
 // ordered are the results that have the value, the least first.
-func ordered(group []*Result, key string) []*Result {
+func ordered(group []Result, key string) []Result {
 	out := having(group, key)
-	slices.SortStableFunc(out, func(a, b *Result) int {
+	slices.SortStableFunc(out, func(a, b Result) int {
 		x, _ := a.value(key)
 		y, _ := b.value(key)
 		return cmp.Compare(x, y)
@@ -273,27 +263,27 @@ func ordered(group []*Result, key string) []*Result {
 
 // sayings are what templates of sentences may call. Results are selected by name, by parameter and by having a value.
 var sayings = template.FuncMap{
-	"named": func(name string, group []*Result) []*Result {
-		return some(group, func(r *Result) bool { return r.Name == name })
+	"named": func(name string, group []Result) []Result {
+		return some(group, func(r Result) bool { return r.Name == name })
 	},
-	"where": func(key, text string, group []*Result) []*Result {
-		return some(group, func(r *Result) bool { return r.Param(key) == text })
+	"where": func(key, text string, group []Result) []Result {
+		return some(group, func(r Result) bool { return r.Param(key) == text })
 	},
-	"without": func(key, text string, group []*Result) []*Result {
-		return some(group, func(r *Result) bool { return r.Param(key) != text })
+	"without": func(key, text string, group []Result) []Result {
+		return some(group, func(r Result) bool { return r.Param(key) != text })
 	},
-	"having":  func(key string, group []*Result) []*Result { return having(group, key) },
-	"ordered": func(key string, group []*Result) []*Result { return ordered(group, key) }, "names": names,
-	"values": func(key string, group []*Result) (out []float64) {
+	"having":  func(key string, group []Result) []Result { return having(group, key) },
+	"ordered": func(key string, group []Result) []Result { return ordered(group, key) }, "names": Names,
+	"values": func(key string, group []Result) (out []float64) {
 		for _, r := range having(group, key) {
 			v, _ := r.value(key)
 			out = append(out, v)
 		}
 		return out
 	},
-	"value":  func(key string, r *Result) float64 { v, _ := r.value(key); return v },
+	"value":  func(key string, r Result) float64 { v, _ := r.value(key); return v },
 	"ratios": ratios,
-	"last":   func(group []*Result) *Result { return group[len(group)-1] },
+	"last":   func(group []Result) Result { return group[len(group)-1] },
 	"mean":   func(x []float64) float64 { return stat.Mean(x, nil) }, "geomean": func(x []float64) float64 {
 		return stat.GeometricMean(x, nil)
 	},
