@@ -78,15 +78,10 @@ func jump(sections []page.Section) template.HTML {
 	return page.Links("Jump to", ids)
 }
 
-// published is a table of texts.
-func published(t *bench.Table) template.HTML {
-	if t == nil {
-		return ""
-	}
-	return tableOf(t).HTML()
-}
-
 func tableOf(t *bench.Table) *page.Table {
+	if t == nil {
+		return nil
+	}
 	out := &page.Table{Caption: t.Title, Head: t.Head, Source: t.Source, Words: t.Words}
 	for _, texts := range t.Rows {
 		out.Rows = append(out.Rows, page.Texts(texts...))
@@ -106,7 +101,7 @@ func newSection(c *bench.Case, group []bench.Result, f *bench.File, ran string) 
 	}
 	s.Add(page.Charts(bench.Figures(group, f)))
 	if c.Published != nil {
-		s.Add(published(c.Published(group)))
+		s.Add(tableOf(c.Published(group)).HTML())
 	}
 	s.Add(resultTable(group).HTML(), page.Classed("soft", ran), page.Commands("Measure again:", reruns(group)...))
 	return s, first

@@ -102,13 +102,6 @@ func newEnvCmd() *cobra.Command {
 	return cmd
 }
 
-// listed is what list --json says of a case.
-type listed struct {
-	Name        string `json:"name"`
-	Length      string `json:"length"` // about how long it takes in full
-	Description string `json:"description"`
-}
-
 func newListCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -116,9 +109,11 @@ func newListCmd() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
-				var all []listed
+				var all []map[string]string
 				for _, c := range bench.Cases() {
-					all = append(all, listed{c.Name, c.Length(), c.Does})
+					all = append(all, map[string]string{
+						"name": c.Name, "length": c.Length(), "description": c.Does,
+					})
 				}
 				return writeJSON(cmd, map[string]any{"cases": all})
 			}

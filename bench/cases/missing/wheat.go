@@ -42,6 +42,9 @@ const (
 // wheatSplits is how often 30 % of the cells are hidden.
 const wheatSplits = 50
 
+// filler predicts all cells from those of Z that are not NaN.
+type filler func(Z blas.General) (*mat.Dense, error)
+
 // runWheat predicts the yields of 599 lines from pedigree and markers. The score is the
 // correlation of predicted and observed yields of an environment: over all lines, each
 // predicted without its fold, or over the hidden cells of a split, averaged over splits.
@@ -54,7 +57,7 @@ func runWheat(ctx context.Context, env *bench.Env) error {
 	opt := iokl.Options{Learn: "likelihood", Seed: env.Seed, Backend: env.Backend, Tol: 1e-2}
 	for _, c := range []struct {
 		name    string
-		predict func(Z blas.General) (*mat.Dense, error)
+		predict filler
 	}{
 		{wheatOurs, func(Z blas.General) (*mat.Dense, error) { return fill(ctx, grams, Z, opt) }},
 		{wheatAlone, func(Z blas.General) (*mat.Dense, error) {
@@ -175,9 +178,7 @@ func fill(ctx context.Context, grams []mat.Matrix, Z blas.General, opt iokl.Opti
 }
 
 // wheatLines predicts each line by a fit without its fold.
-func wheatLines(
-	env *bench.Env, Y blas.General, folds []int, predict func(Z blas.General) (*mat.Dense, error),
-) ([]float64, error) {
+func wheatLines(env *bench.Env, Y blas.General, folds []int, predict filler) ([]float64, error) {
 	P, tested := blas.NewGeneral(Y.Rows, Y.Cols), bench.Pick(env, 2, 10)
 	for f := 1; f <= tested; f++ {
 		F, err := predict(withoutFold(Y, folds, f))
@@ -205,9 +206,7 @@ func withoutFold(Y blas.General, folds []int, f int) blas.General {
 }
 
 // wheatCells hides cells as [wheatHidden] does, and returns the mean correlations with their standard errors.
-func wheatCells(
-	env *bench.Env, Y blas.General, predict func(Z blas.General) (*mat.Dense, error),
-) (mean, deviations []float64, err error) {
+func wheatCells(env *bench.Env, Y blas.General, predict filler) (mean, deviations []float64, err error) {
 	splits := bench.Pick(env, 2, wheatSplits)
 	r := make([][]float64, Y.Cols)
 	for s := range splits {
