@@ -31,7 +31,8 @@ var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"percent": func(format string, v float64) string { return fmt.Sprintf(format, 100*v) },
 	"less":    func(v, than float64) float64 { return max(0, 1-v/than) },
 	"bytes":   func(n int64) string { return memory.Format(float64(n)) },
-	"error":   errorText, "setting": settingText, "list": list, "sources": sourceNames, "axis": axisText, "solvers": solvers,
+	"error":   errorText, "setting": settingText,
+	"list": list, "sources": sourceNames, "axis": axisText, "solvers": solvers,
 }).Parse(regexp.MustCompile(`\n[ \t]*`).ReplaceAllString(sentencesText, " ") + reportsText))
 
 // say is the sentence of that name about v.
