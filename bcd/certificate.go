@@ -329,8 +329,7 @@ func (f *sumModel) gaps(pt *point) error {
 // others. For q = 1 the level is one number, else a share of each λ_max(G_j).
 func (f *sumModel) clipped(pt *point, idx []int) float64 {
 	t := f.t
-	YC, CC := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
-	blas.Mul(t.be, YC, true, false, pt.X, f.s.Y)
+	YC, CC := blas.Product(t.be, true, false, pt.X, f.s.Y), blas.NewGeneral(t.n, t.n)
 	blas.GramOf(t.be, CC, pt.X)
 	top := maxOf(pt.top)
 	rest := f.s.dropped / t.mu

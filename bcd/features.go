@@ -236,9 +236,7 @@ func (f *features) probe() []float64 {
 }
 
 func (f *features) project(be blas.Backend, P blas.General) Space {
-	H := blas.NewGeneral(f.Dim(), P.Cols)
-	blas.Mul(be, H, false, false, f.H, P)
-	return f.withTargets(H)
+	return f.withTargets(blas.Product(be, false, false, f.H, P))
 }
 
 // withTargets is f with another H.

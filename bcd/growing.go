@@ -52,15 +52,13 @@ func (g *gradient) Dim() int { return g.P.Rows }
 
 // Apply computes dst = G·x.
 func (g *gradient) Apply(dst, x blas.General) {
-	N, b := g.B.Rows, x.Cols
-	c, z, a := blas.NewGeneral(N, b), blas.NewGeneral(N, b), blas.NewGeneral(g.P.Cols, b)
-	blas.Mul(g.be, a, true, false, g.P, x)
-	blas.Mul(g.be, c, false, false, g.E, a)
+	a := blas.Product(g.be, true, false, g.P, x)
+	c := blas.Product(g.be, false, false, g.E, a)
 	blas.Gemm(g.be, false, false, 1/g.mu, g.B, x, 1, c)
+	z := c
 	if g.A != nil {
+		z = blas.Like(c)
 		g.A.Apply(z, c)
-	} else {
-		z = c
 	}
 	blas.Mul(g.be, a, true, false, g.E, z)
 	blas.Mul(g.be, dst, false, false, g.P, a)
@@ -102,10 +100,7 @@ func (p *productModel) coverOutputs(ctx context.Context, pt *point, goal float64
 	U := pt.cert.objective
 	op := p.gradientAt(ctx, pt, form)
 	k := min(topBlock, pt.L.Rank())
-	start := blas.NewGeneral(op.Dim(), k)
-	if k > 0 {
-		blas.Mul(t.be, start, false, false, f.basis.P, blas.View(pt.L.V, 0, 0, t.n, k))
-	}
+	start := blas.Product(t.be, false, false, f.basis.P, blas.View(pt.L.V, 0, 0, t.n, k))
 	res, err := lanczos.Eigs(ctx, op, lanczos.Options{
 		Block: topBlock, AbsTol: topShare * goal * math.Abs(U) / (t.lambda * t.tau), Tol: 0x1p-50,
 		MaxIter: topSteps, Start: start, Seed: t.seed, Backend: t.be,
@@ -164,9 +159,7 @@ func (p *productModel) compress(pt *point, goal float64) {
 	}
 	V := blas.View(pt.L.V, 0, 0, t.n, k)
 	along := func(A blas.General) blas.General {
-		AV := blas.NewGeneral(A.Rows, k)
-		blas.Mul(t.be, AV, false, false, A, V)
-		return AV
+		return blas.Product(t.be, false, false, A, V)
 	}
 	f.basis.P, pt.X, pt.AX, pt.G = along(f.basis.P), along(pt.X), along(pt.AX), within(t.be, V, pt.G)
 	pt.L = &linop.Spectral{V: linop.ScaledIdentity(k, 1).V, S: slices.Clone(pt.L.S[:k])}
@@ -211,9 +204,7 @@ func (p *productModel) directions(ctx context.Context, pt *point) (blas.General,
 	op := p.gradientAt(ctx, pt, form)
 	k := min(pt.L.Rank(), room)
 	S := blas.NewGeneral(n, k+topBlock)
-	if k > 0 {
-		blas.Mul(t.be, blas.View(S, 0, 0, n, k), false, false, f.basis.P, blas.View(pt.L.V, 0, 0, q, k))
-	}
+	blas.Mul(t.be, blas.View(S, 0, 0, n, k), false, false, f.basis.P, blas.View(pt.L.V, 0, 0, q, k))
 	linop.FillNormal(blas.View(S, 0, k, n, topBlock), t.seed)
 	W := blas.NewGeneral(n, S.Cols)
 	op.Apply(W, S)

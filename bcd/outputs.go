@@ -90,11 +90,7 @@ func (b *basis) restoreL(be blas.Backend, L *linop.Spectral) *linop.Spectral {
 	if b.P.Data == nil {
 		return L.Clone()
 	}
-	all := &linop.Spectral{V: blas.NewGeneral(b.P.Rows, L.Rank()), S: slices.Clone(L.S)}
-	if L.Rank() > 0 {
-		blas.Mul(be, all.V, false, false, b.P, L.V)
-	}
-	return all
+	return &linop.Spectral{V: blas.Product(be, false, false, b.P, L.V), S: slices.Clone(L.S)}
 }
 
 // basisRows is the number of rows of a product that handOver forms at a time.
@@ -131,14 +127,7 @@ func (b *basis) collect() {
 
 // compress is PᵀLP.
 func compress(be blas.Backend, L *linop.Spectral, P blas.General) (*linop.Spectral, error) {
-	k := P.Cols
-	half := blas.NewGeneral(k, L.Rank())
-	if L.Rank() == 0 {
-		return &linop.Spectral{V: half, S: nil}, nil
-	}
-	blas.Mul(be, half, true, false, P, L.V)
-	blas.ScaleColumns(half, sqrts(L.S))
-	M := blas.NewGeneral(k, k)
-	blas.Mul(be, M, false, true, half, half)
-	return linop.NewSpectral(be, M, 0)
+	half := blas.Product(be, true, false, P, L.V)
+	blas.ScaleColumns(half, blas.Roots(L.S))
+	return linop.NewSpectral(be, blas.Product(be, false, true, half, half), 0)
 }

@@ -256,7 +256,6 @@ func (t *task) approximate() bool {
 // those of other weights.
 func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Problem {
 	p := &interior.Problem{Backend: t.be, Tau: t.tau, Mu: t.mu}
-	H := blas.NewGeneral(len(s), t.n)
 	if !t.approximate() {
 		blas.Mul(t.be, H, true, false, U, t.space.rhs(pt.eta))
 		p.H, p.S = t.spectral(H, s)
@@ -266,14 +265,14 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 	if w := space.curvature(t, pt); w > 0 {
 		p.Mu /= w
 	}
-	C, UC, SUC := blas.Clone(pt.X), blas.Like(H), blas.Like(H)
+	C := blas.Clone(pt.X)
 	space.cells.Project(C, C)
-	blas.Mul(t.be, UC, true, false, U, C)
+	UC := blas.Product(t.be, true, false, U, C)
+	SUC, H := blas.Like(UC), blas.Like(UC)
 	blas.ScaleRows(SUC, s, UC)
 	t.work.mulRight(H, SUC, pt.L)
 	blas.AddScaled(H, p.Mu, UC)
-	p.Tilt = blas.NewGeneral(t.n, t.n)
-	blas.Mul(t.be, p.Tilt, true, false, UC, SUC)
+	p.Tilt = blas.Product(t.be, true, false, UC, SUC)
 	blas.AddScaled(p.Tilt, -1, pt.G)
 	blas.Symmetrize(p.Tilt)
 	p.H, p.S = t.spectral(H, s)

@@ -269,7 +269,7 @@ func asFeatures(t *testing.T, K *linop.GramSum, Y blas.General) Space {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blas.ScaleColumns(root.V, sqrts(root.S))
+		blas.ScaleColumns(root.V, blas.Roots(root.S))
 		blas.Copy(blas.View(Z, 0, j*l, l, root.Rank()), root.V)
 		blocks[j] = l
 	}

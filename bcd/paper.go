@@ -264,8 +264,7 @@ func power(be blas.Backend, V, M blas.General, p float64) (*linop.Spectral, erro
 	if err != nil {
 		return nil, err
 	}
-	Q := blas.NewGeneral(V.Rows, A.Rank())
-	blas.Mul(be, Q, false, false, V, A.V)
+	Q := blas.Product(be, false, false, V, A.V)
 	return &linop.Spectral{V: Q, S: powers(A.S, p)}, nil
 }
 
@@ -280,9 +279,8 @@ func powers(s []float64, p float64) []float64 {
 
 // within is VᵀAV for a symmetric A, both triangles.
 func within(be blas.Backend, V, A blas.General) blas.General {
-	T, out := blas.NewGeneral(V.Rows, V.Cols), blas.NewGeneral(V.Cols, V.Cols)
-	blas.Mul(be, T, false, false, A, V)
-	blas.Mul(be, out, true, false, V, T)
+	T := blas.Product(be, false, false, A, V)
+	out := blas.Product(be, true, false, V, T)
 	blas.Symmetrize(out)
 	return out
 }

@@ -187,9 +187,7 @@ func (w *factorRows) solve(ctx context.Context, p *Problem, opt Options) (*Resul
 
 // features is ZᵀC.
 func (w *factorRows) features(C blas.General, be blas.Backend) blas.General {
-	V := blas.NewGeneral(w.R.Cols, C.Cols)
-	blas.Mul(blas.Or(be), V, true, false, w.R, C)
-	return V
+	return blas.Product(blas.Or(be), true, false, w.R, C)
 }
 
 // coefficients are the C of ZᵀC, the X of a sum, or of the W of a product model.

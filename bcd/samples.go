@@ -317,11 +317,3 @@ func checkFinite(name string, a blas.General) error {
 	}
 	return nil
 }
-
-func sqrts(s []float64) []float64 {
-	r := make([]float64, len(s))
-	for i, v := range s {
-		r[i] = math.Sqrt(math.Max(v, 0))
-	}
-	return r
-}

@@ -144,7 +144,7 @@ func (w *work) half(X blas.General, L *linop.Spectral) blas.General {
 		return w.rot
 	}
 	L.Rotate(w.be, w.rot, X)
-	blas.ScaleColumns(w.rot, sqrts(L.S))
+	blas.ScaleColumns(w.rot, blas.Roots(L.S))
 	return w.rot
 }
 

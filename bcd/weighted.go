@@ -80,7 +80,7 @@ func (s *samples) weigh(weight func(i, j int) float64) {
 	}
 	s.cells = linop.WeightedCells(s.Y.Rows, s.Y.Cols, func(i, j int) float64 { return weight(i, j) / top[i] })
 	if slices.ContainsFunc(top, func(w float64) bool { return w != 1 }) && s.K.Dim() == len(top) {
-		s.root = sqrts(top)
+		s.root = blas.Roots(top)
 		Y := blas.Like(s.Y)
 		blas.ScaleRows(Y, s.root, s.Y)
 		s.K, s.Y = linop.NewScaled(s.K, s.root), Y

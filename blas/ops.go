@@ -3,6 +3,9 @@
 package blas
 
 import (
+	"math"
+	"slices"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas/native"
@@ -125,7 +128,21 @@ func Row(a General, i int) []float64 {
 // Mul computes dst = op(a)·op(b).
 func Mul(be Backend, dst General, tA, tB bool, a, b General) { Gemm(be, tA, tB, 1, a, b, 0, dst) }
 
-// Gemm computes c = alpha·op(a)·op(b) + beta·c, where op transposes when its flag is set.
+// Product is op(a)·op(b), a matrix of its own.
+func Product(be Backend, tA, tB bool, a, b General) General {
+	m, n := a.Rows, b.Cols
+	if tA {
+		m = a.Cols
+	}
+	if tB {
+		n = b.Rows
+	}
+	c := NewGeneral(m, n)
+	Mul(be, c, tA, tB, a, b)
+	return c
+}
+
+// Gemm computes c = alpha·op(a)·op(b) + beta·c, where op transposes when its flag is set. Any dimension may be 0.
 func Gemm(be Backend, tA, tB bool, alpha float64, a, b General, beta float64, c General) {
 	m, k, kb, n := a.Rows, a.Cols, b.Rows, b.Cols
 	opA, opB := NoTrans, NoTrans
@@ -137,6 +154,14 @@ func Gemm(be Backend, tA, tB bool, alpha float64, a, b General, beta float64, c 
 	}
 	if k != kb || c.Rows != m || c.Cols != n {
 		panic("blas: Gemm: shape mismatch")
+	}
+	if m == 0 || n == 0 || k == 0 { // matrices without elements may have no data
+		if beta == 0 {
+			Zero(c)
+		} else if beta != 1 {
+			CopyScaled(c, beta, c)
+		}
+		return
 	}
 	be.Dgemm(opA, opB, m, n, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
 }
@@ -248,6 +273,18 @@ func ScaleRows(dst General, s []float64, src General) {
 	}
 }
 
+// Roots are the square roots of s, 0 for what is negative.
+func Roots(s []float64) []float64 {
+	r := make([]float64, len(s))
+	for i, v := range s {
+		r[i] = math.Sqrt(max(v, 0))
+	}
+	return r
+}
+
+// Resize returns a slice of length n with unspecified contents, in s's memory when that is large enough.
+func Resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
 // Trace is tr a.
 func Trace(a General) (t float64) {
 	for i := range a.Rows {
@@ -258,8 +295,7 @@ func Trace(a General) (t float64) {
 
 // Forms are vᵀAv for the columns v of V. It allocates a matrix of V's shape.
 func Forms(be Backend, V, A General) []float64 {
-	T, out := Like(V), make([]float64, V.Cols)
-	Mul(be, T, false, false, A, V)
+	T, out := Product(be, false, false, A, V), make([]float64, V.Cols)
 	for b := range out {
 		for i := range V.Rows {
 			out[b] += V.Data[i*V.Stride+b] * T.Data[i*T.Stride+b]

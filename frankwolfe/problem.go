@@ -116,9 +116,7 @@ func (p *Problem) gradient(dst, M blas.General) {
 
 // Value is g(L). It allocates an n×n matrix.
 func (p *Problem) Value(be blas.Backend, L blas.General) float64 {
-	M := blas.NewGeneral(p.N(), p.N())
-	blas.Mul(blas.Or(be), M, false, false, p.AtA, L)
-	return p.value(L, M)
+	return p.value(L, blas.Product(blas.Or(be), false, false, p.AtA, L))
 }
 
 // denseGap is the order up to which the closing certificate takes all eigenvalues.

@@ -126,11 +126,7 @@ func (e *engine) prepare(t task) prepared {
 func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
 	m.predict = F
 	blas.ScaleColumns(F, p.scale)
-	if F.Rows == 0 {
-		return
-	}
-	b := blas.NewGeneral(p.U.Cols, p.raw.Cols)
-	blas.Mul(be, b, true, false, p.U, p.raw)
+	b := blas.Product(be, true, false, p.U, p.raw)
 	if beta.Rows > 0 {
 		blas.ScaleColumns(beta, p.scale)
 		blas.AddScaled(b, 1, beta)

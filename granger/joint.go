@@ -208,8 +208,7 @@ func leaveOneOut(
 func linearLosses(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) ([]float64, error) {
 	S := weighted(Z, ages, float64(Z.Cols))
 	projectOff(be, S, U)
-	K := blas.NewGeneral(Z.Rows, Z.Rows)
-	blas.Mul(be, K, false, true, S, S)
+	K := blas.Product(be, false, true, S, S)
 	values, rotated, err := decompose(be, K, Y)
 	if err != nil {
 		return nil, err

@@ -137,9 +137,7 @@ func (r *relaxation) moments(W blas.General, rates ...float64) (M blas.General, 
 }
 
 func innerProducts(be blas.Backend, A blas.General) blas.General {
-	M := blas.NewGeneral(A.Cols, A.Cols)
-	blas.Mul(be, M, true, false, A, A)
-	return M
+	return blas.Product(be, true, false, A, A)
 }
 
 // belief is what is known of a target's sources: sums of likelihoods times prior, of all sets

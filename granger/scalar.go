@@ -184,9 +184,8 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 	blas.Copy(AU, f.border)
 	blas.Copy(Ay, blas.Vector(f.y))
 	blas.Potrs(be, A, both)
-	S, w := blas.NewGeneral(k, k), blas.NewGeneral(k, 1)
-	blas.Mul(be, S, true, false, f.border, AU)
-	blas.Mul(be, w, true, false, f.border, Ay)
+	S := blas.Product(be, true, false, f.border, AU)
+	w := blas.Product(be, true, false, f.border, Ay)
 	if !be.Potrf(S) {
 		return tooSmall(f.lambda)
 	}

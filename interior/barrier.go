@@ -176,9 +176,9 @@ func (b *Barrier) evaluate(p *outputPoint) values {
 			}
 		}
 	}
-	blas.ScaleRows(v.SC, roots(b.S), v.C)
+	blas.ScaleRows(v.SC, blas.Roots(b.S), v.C)
 	blas.GramOf(b.Backend, v.G, v.SC)
-	blas.ScaleRows(v.SC, roots(b.S), v.SC)
+	blas.ScaleRows(v.SC, blas.Roots(b.S), v.SC)
 	if b.Tilt.Data != nil {
 		E := congruent(b.Backend, p.V, b.Tilt)
 		for a, rho := range p.diag {
@@ -191,10 +191,8 @@ func (b *Barrier) evaluate(p *outputPoint) values {
 
 // congruent is VᵀAV.
 func congruent(be blas.Backend, V, A blas.General) blas.General {
-	T, R := blas.Like(V), blas.Like(V)
-	blas.Mul(be, T, false, false, A, V)
-	blas.Mul(be, R, true, false, V, T)
-	return R
+	T := blas.Product(be, false, false, A, V)
+	return blas.Product(be, true, false, V, T)
 }
 
 // merit is what a step has to lower.
@@ -331,8 +329,7 @@ func (b *Barrier) precondition() {
 			t[a], out[a] = sigma/(sigma*rho+b.Mu), c[a]*sc[a]
 		}
 	}
-	T := blas.Like(b.weights)
-	blas.Mul(b.Backend, T, true, false, b.scratch, cc)
+	T := blas.Product(b.Backend, true, false, b.scratch, cc)
 	for a := range b.n {
 		w, inv := blas.Row(b.weights, a), blas.Row(b.inverse, a)
 		for c := range w {
@@ -374,13 +371,4 @@ func (b *Barrier) output() *linop.Spectral {
 	}
 	blas.Scal(b.Tau/floats.Sum(L.S), L.S)
 	return L
-}
-
-// roots are √s_i, 0 for what is negative.
-func roots(s []float64) []float64 {
-	r := make([]float64, len(s))
-	for i, v := range s {
-		r[i] = math.Sqrt(math.Max(v, 0))
-	}
-	return r
 }

@@ -51,15 +51,14 @@ func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (i
 	if err := be.Syevd(F, w); err != nil {
 		return next, err
 	}
-	blas.ScaleColumns(F, roots(w))
+	blas.ScaleColumns(F, blas.Roots(w))
 	blas.Mul(be, next.R, false, false, k.R, F)
 	for i, v := range k.Lambda {
 		w[i] = 1 / v
 	}
 	blas.Mul(be, F, false, false, k.dual, k.R)
 	blas.ScaleColumns(F, w)
-	T := blas.Like(x)
-	blas.Mul(be, T, false, false, F, Z)
+	T := blas.Product(be, false, false, F, Z)
 	blas.Mul(be, next.dual, false, true, T, F)
 	blas.Symmetrize(next.dual)
 	return next, nil
@@ -91,8 +90,7 @@ func (d *Sum) direction(ctx context.Context) ([]blas.General, error) {
 		return nil, err
 	}
 	blas.Potrs(d.Backend, H, g)
-	S := blas.NewGeneral(rows, 1+rows)
-	blas.Mul(d.Backend, S, true, false, A, g)
+	S := blas.Product(d.Backend, true, false, A, g)
 	multipliers, F := blas.Clone(blas.View(S, 0, 0, rows, 1)), blas.Clone(blas.View(S, 0, 1, rows, rows))
 	if !d.Backend.Potrf(F) {
 		return nil, nil
@@ -107,8 +105,7 @@ func (d *Sum) direction(ctx context.Context) ([]blas.General, error) {
 		X[j] = fromTriangle(x[j*each:(j+1)*each], d.n)
 	}
 	d.Tangent = blas.Clone(d.Point.X)
-	c := blas.NewGeneral(B.Rows, 1)
-	blas.Mul(d.Backend, c, false, false, B, blas.Vector(x))
+	c := blas.Product(d.Backend, false, false, B, blas.Vector(x))
 	d.Backend.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, 1, -1/math.Sqrt2, M.Data, M.Stride,
 		c.Data, 1)
 	for a, v := range c.Data {

@@ -170,7 +170,7 @@ func (s *slab) parts(f func(j0 int, K blas.General)) {
 	if s.c.centred {
 		width = l // what centring takes away is known when all of a row is
 	}
-	s.k = slices.Grow(s.k[:0], s.rows*width)[:s.rows*width]
+	s.k = blas.Resize(s.k, s.rows*width)
 	for j0 := 0; j0 < l; j0 += width {
 		cols := min(width, l-j0)
 		K := blas.General{Rows: s.rows, Cols: cols, Stride: cols, Data: s.k[:s.rows*cols]}
@@ -198,7 +198,7 @@ func (s *slab) multiply(dst, B blas.General) {
 
 // dots writes beta·dst + K·B to dst, an inner product for each element.
 func (s *slab) dots(dst, K, B blas.General, beta float64) {
-	s.column = slices.Grow(s.column[:0], B.Rows)[:B.Rows]
+	s.column = blas.Resize(s.column, B.Rows)
 	for j := range B.Cols {
 		for i := range s.column {
 			s.column[i] = B.Data[i*B.Stride+j]
@@ -325,7 +325,7 @@ func (s *slab) lay(c *Crossing, X blas.General) error {
 	for len(s.sides) < len(c.fams) {
 		s.sides = append(s.sides, new(side))
 	}
-	s.scale = slices.Grow(s.scale[:0], len(c.d))[:len(c.d)]
+	s.scale = blas.Resize(s.scale, len(c.d))
 	for i, f := range c.fams {
 		a := s.sides[i]
 		if err := a.lay(f, X, c.shift[i]); err != nil {
@@ -346,7 +346,7 @@ func (s *slab) fill(dst blas.General, j0 int) {
 		return
 	}
 	if c.centred {
-		s.sums = slices.Grow(s.sums[:0], len(c.d)*s.rows)[:len(c.d)*s.rows]
+		s.sums = blas.Resize(s.sums, len(c.d)*s.rows)
 		clear(s.sums)
 	}
 	for i, f := range c.fams {

@@ -160,7 +160,7 @@ func (s *side) lay(f *family, X blas.General, shift []float64) error {
 
 // norms fills the squared norms, and fails when they overflow.
 func (s *side) norms() error {
-	s.norm = slices.Grow(s.norm[:0], s.x.Rows)[:s.x.Rows]
+	s.norm = blas.Resize(s.norm, s.x.Rows)
 	for i := range s.norm {
 		row := blas.Row(s.x, i)
 		s.norm[i] = blas.Dot(row, row)
@@ -187,7 +187,7 @@ func strip(d int) int {
 // transposed lays out x one strip of width samples after the other, each with a row
 // per feature, so that tiles read consecutive memory. It uses that of t.
 func transposed(t []float64, x blas.General, width int) []float64 {
-	t = slices.Grow(t[:0], x.Rows*x.Cols)[:x.Rows*x.Cols]
+	t = blas.Resize(t, x.Rows*x.Cols)
 	if x.Rows <= width {
 		transposeStrip(t, x, 0, x.Rows)
 		return t

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/lapack/gonum"
@@ -159,13 +158,11 @@ func (w *Workspace) resize(n int, o Options) {
 	w.H, w.R = blas.Reshape(w.H, d+b, b), blas.Reshape(w.R, b, b)
 	w.chunk = blas.Reshape(w.chunk, chunkRows, d)
 	w.V, w.AV = blas.Reshape(w.V, n, o.K), blas.Reshape(w.AV, n, o.K)
-	w.theta = resize(w.theta, d)
-	w.values, w.resid = resize(w.values, o.K), resize(w.resid, o.K)
-	w.work = resize(w.work, max(1, 40*d))
+	w.theta = blas.Resize(w.theta, d)
+	w.values, w.resid = blas.Resize(w.values, o.K), blas.Resize(w.resid, o.K)
+	w.work = blas.Resize(w.work, max(1, 40*d))
 	w.pcg.Seed(o.Seed, 0x6c616e637a6f73)
 	if w.rng == nil {
 		w.rng = rand.New(&w.pcg)
 	}
 }
-
-func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

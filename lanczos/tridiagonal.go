@@ -37,7 +37,7 @@ func (t *tridiagonal) decompose(T blas.General, sign, scale float64) bool {
 	if !(scale > 0) {
 		scale = 1
 	}
-	t.values, t.off, t.order = resize(t.values, n), resize(t.off, n), resize(t.order, n)
+	t.values, t.off, t.order = blas.Resize(t.values, n), blas.Resize(t.off, n), blas.Resize(t.order, n)
 	t.rotations = t.rotations[:0]
 	for i := range n {
 		t.order[i], t.off[i] = i, 0

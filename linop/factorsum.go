@@ -162,9 +162,5 @@ func (s *FactorSum) DenseTerm(dst blas.General, j int) {
 	if dst.Rows != s.Dim() || dst.Cols != s.Dim() {
 		panic("linop: DenseTerm: shape mismatch")
 	}
-	if s.factors[j].Cols == 0 {
-		blas.Zero(dst)
-		return
-	}
 	blas.Mul(s.be, dst, false, true, s.factors[j], s.factors[j])
 }

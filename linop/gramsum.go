@@ -159,7 +159,7 @@ func (s *GramSum) ApplyTerm(dst, x blas.General, j int) {
 		if t.Prec == blas.Float64 {
 			P.Data = t.F64[off : off+rows*cols]
 		} else {
-			w.p64 = resize(w.p64, rows*cols)
+			w.p64 = blas.Resize(w.p64, rows*cols)
 			P.Data = w.p64
 			for i, v := range t.F32[off : off+rows*cols] {
 				P.Data[i] = float64(v)
@@ -169,9 +169,7 @@ func (s *GramSum) ApplyTerm(dst, x blas.General, j int) {
 		// rows and, by symmetry, Aᵀ·x to the rows above. All of them hold a value by now.
 		own := blas.View(x, row, 0, rows, x.Cols)
 		blas.Mul(s.be, blas.View(dst, row, 0, rows, x.Cols), false, false, P, blas.View(x, 0, 0, cols, x.Cols))
-		if row > 0 {
-			blas.Gemm(s.be, true, false, 1, blas.View(P, 0, 0, rows, row), own, 1, blas.View(dst, 0, 0, row, x.Cols))
-		}
+		blas.Gemm(s.be, true, false, 1, blas.View(P, 0, 0, rows, row), own, 1, blas.View(dst, 0, 0, row, x.Cols))
 	}
 	s.tiles.Put(w)
 }
@@ -219,7 +217,7 @@ func (s *GramSum) Forms(dst []float64, U, V blas.General, idx []int) {
 	}
 	panels := s.terms[0].Panels()
 	w.sum, w.U, w.V, w.idx = s, U, V, idx
-	w.part = resize(w.part, panels*len(idx))
+	w.part = blas.Resize(w.part, panels*len(idx))
 	par.For(panels, w.panel)
 	for b := range panels {
 		blas.Axpy(1, w.part[b*len(idx):(b+1)*len(idx)], dst)
@@ -235,7 +233,7 @@ func (w *formsWork) run(i int) {
 	out := w.part[b*len(w.idx) : (b+1)*len(w.idx)]
 	clear(out)
 	t := w.sum.tiles.Take()
-	t.p64 = resize(t.p64, blas.SymBlock*formsCols)
+	t.p64 = blas.Resize(t.p64, blas.SymBlock*formsCols)
 	for j0 := 0; j0 < row; j0 += formsCols {
 		n := min(formsCols, row-j0)
 		blas.FormTile(w.sum.be, t.p64, w.U, w.V, row, rows, j0, n)
@@ -273,7 +271,7 @@ func (t *formsTile) inner(out []float64, terms []*blas.Sym, idx []int, m, n, off
 // round makes the single precision copy of the tile's first n elements, divided
 // by their largest magnitude, which it returns, so that nothing overflows.
 func (t *formsTile) round(n int) float64 {
-	t.p32 = resize(t.p32, blas.SymBlock*formsCols)
+	t.p32 = blas.Resize(t.p32, blas.SymBlock*formsCols)
 	var scale float64
 	for _, v := range t.p64[:n] {
 		scale = max(scale, math.Abs(v))
@@ -286,6 +284,3 @@ func (t *formsTile) round(n int) float64 {
 	}
 	return scale
 }
-
-// resize returns a slice of length n with unspecified contents, in s's memory when it fits.
-func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

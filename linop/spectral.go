@@ -94,9 +94,7 @@ func (s *Spectral) Trace() float64 {
 
 // Rotate computes dst = C·V (l×r) for the l×n C.
 func (s *Spectral) Rotate(be blas.Backend, dst, C blas.General) {
-	if s.Rank() > 0 {
-		blas.Mul(be, dst, false, false, C, s.V)
-	}
+	blas.Mul(be, dst, false, false, C, s.V)
 }
 
 // MulRight computes dst = C·L for l×n matrices; dst may be C. It
@@ -108,12 +106,7 @@ func (s *Spectral) MulRight(be blas.Backend, dst, C blas.General) {
 // MulRightWith is MulRight with scratch of the caller's, which grows to l×r when
 // it is smaller and is left for the next call.
 func (s *Spectral) MulRightWith(be blas.Backend, dst, C blas.General, work *blas.General) {
-	r := s.Rank()
-	if r == 0 {
-		blas.Zero(dst)
-		return
-	}
-	*work = blas.Reshape(*work, C.Rows, r)
+	*work = blas.Reshape(*work, C.Rows, s.Rank())
 	s.rotateScaled(be, *work, C)
 	blas.Mul(be, dst, false, true, *work, s.V)
 }
@@ -126,10 +119,6 @@ func (s *Spectral) rotateScaled(be blas.Backend, dst, C blas.General) {
 
 // Dense writes the n×n matrix to dst.
 func (s *Spectral) Dense(be blas.Backend, dst blas.General) {
-	if s.Rank() == 0 {
-		blas.Zero(dst)
-		return
-	}
 	scaled := blas.Clone(s.V)
 	blas.ScaleColumns(scaled, s.S)
 	blas.Mul(be, dst, false, true, scaled, s.V)
@@ -138,11 +127,7 @@ func (s *Spectral) Dense(be blas.Backend, dst blas.General) {
 // Factor is R = V·diag(√S) (n×r), for which the matrix is R·Rᵀ.
 func (s *Spectral) Factor() blas.General {
 	R := blas.Clone(s.V)
-	roots := make([]float64, s.Rank())
-	for k, v := range s.S {
-		roots[k] = math.Sqrt(v)
-	}
-	blas.ScaleColumns(R, roots)
+	blas.ScaleColumns(R, blas.Roots(s.S))
 	return R
 }
 
@@ -186,9 +171,7 @@ func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
 	case rank == k:
 		return T, nil
 	}
-	P := blas.NewGeneral(n, rank)
-	blas.Mul(be, P, false, false, T, blas.View(u, 0, 0, k, rank))
-	return P, nil
+	return blas.Product(be, false, false, T, blas.View(u, 0, 0, k, rank)), nil
 }
 
 // LeadingBasis is an orthonormal basis (n×k) of about the k leading right singular vectors of the N×n B, by two steps
@@ -213,8 +196,7 @@ func Outside(be blas.Backend, P, W blas.General) blas.General {
 	W = blas.Clone(W)
 	whole := columnNorms(W)
 	for range 2 { // the second time for what rounding left
-		a := blas.NewGeneral(P.Cols, W.Cols)
-		blas.Mul(be, a, true, false, P, W)
+		a := blas.Product(be, true, false, P, W)
 		blas.Gemm(be, false, false, -1, P, a, 1, W)
 	}
 	scale := columnNorms(W)
@@ -234,11 +216,9 @@ func Outside(be blas.Backend, P, W blas.General) blas.General {
 		return blas.General{}
 	}
 	keep := W.Cols - first
-	Q := blas.NewGeneral(W.Rows, keep)
-	blas.Mul(be, Q, false, false, W, blas.View(D, 0, first, W.Cols, keep))
+	Q := blas.Product(be, false, false, W, blas.View(D, 0, first, W.Cols, keep))
 	be.QR(Q, blas.General{})
-	a := blas.NewGeneral(P.Cols, keep)
-	blas.Mul(be, a, true, false, P, Q)
+	a := blas.Product(be, true, false, P, Q)
 	blas.Gemm(be, false, false, -1, P, a, 1, Q)
 	return Q
 }

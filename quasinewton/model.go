@@ -162,7 +162,7 @@ func (q *Model) mul(dst, d []float64) {
 	if k == 0 {
 		return
 	}
-	q.p, q.q = resize(q.p, 2*k), resize(q.q, 2*k)
+	q.p, q.q = blas.Resize(q.p, 2*k), blas.Resize(q.q, 2*k)
 	for i := range k {
 		q.p[i] = q.weighted(q.DS[i], d)
 		q.p[k+i] = blas.Dot(q.Y[i], d)

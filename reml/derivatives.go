@@ -137,8 +137,7 @@ func (f *mixed) priorInformation(pt *point) blas.General {
 func (f *mixed) addAverage(pt *point, info blas.General) {
 	N := len(f.y)
 	Q := f.moved(pt)
-	HQ := blas.NewGeneral(f.n, Q.Cols)
-	blas.Mul(f.be, HQ, true, false, pt.VH, Q)
+	HQ := blas.Product(f.be, true, false, pt.VH, Q)
 	MHQ := blas.Clone(HQ)
 	blas.Potrs(f.be, pt.M, MHQ)
 	f.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, N, Q.Cols, 1, pt.V.Data, N, Q.Data, Q.Stride)

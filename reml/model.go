@@ -181,9 +181,7 @@ func (f *mixed) covariance(pt *point) {
 
 // square is L = AAᵀ.
 func (f *mixed) square(A blas.General) blas.General {
-	L := blas.NewGeneral(f.n, f.n)
-	blas.Mul(f.be, L, false, true, A, A)
-	return L
+	return blas.Product(f.be, false, true, A, A)
 }
 
 // solve computes V⁻¹H, b and α with the factor of V, and begins the value with ½log|V|. It reports false where HᵀV⁻¹H

@@ -69,8 +69,7 @@ func assign(ctx context.Context, nearest []int, x, centres blas.General) bool {
 		if ctx.Err() != nil {
 			return
 		}
-		ip := blas.NewGeneral(hi-lo, centres.Rows)
-		blas.Mul(blas.Active(), ip, false, true, blas.View(x, lo, 0, hi-lo, x.Cols), centres)
+		ip := blas.Product(blas.Active(), false, true, blas.View(x, lo, 0, hi-lo, x.Cols), centres)
 		for i := lo; i < hi; i++ {
 			best := 0
 			row := blas.Row(ip, i-lo)

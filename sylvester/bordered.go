@@ -236,8 +236,7 @@ func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, Y blas
 			addOuter(blas.View(both, 0, n, l, n), 1, b.elements[e].t, blas.Row(w, e))
 		}
 	}
-	first := blas.NewGeneral(b.first.Rows, 2*n)
-	blas.Mul(b.be, first, false, false, b.dec.T, both)
+	first := blas.Product(b.be, false, false, b.dec.T, both)
 	res.KC, res.Iter, res.Columns = blas.NewGeneral(len(b.rows), n), 1, n
 	Y = blas.NewGeneral(len(b.rows), n)
 	for i, row := range b.rows {
@@ -277,9 +276,7 @@ func (b *Bordered) along(ctx context.Context, in, w blas.General, sys System) er
 		return err
 	}
 	blas.Gemm(b.be, false, true, 1, rotated, sys.L.V, 1, in)
-	if k > 0 {
-		blas.Gemm(b.be, false, true, 1, border, sys.L.V, 1, w)
-	}
+	blas.Gemm(b.be, false, true, 1, border, sys.L.V, 1, w)
 	return nil
 }
 
@@ -340,14 +337,8 @@ func (b *Bordered) outside(in, w blas.General, sys System) {
 		}
 	}
 	for _, a := range []blas.General{in, w} {
-		if a.Rows == 0 {
-			continue
-		}
-		if sys.L.Rank() > 0 {
-			P := blas.NewGeneral(a.Rows, sys.L.Rank())
-			sys.L.Rotate(b.be, P, a)
-			blas.Gemm(b.be, false, true, -1, P, sys.L.V, 1, a)
-		}
+		P := blas.Product(b.be, false, false, a, sys.L.V)
+		blas.Gemm(b.be, false, true, -1, P, sys.L.V, 1, a)
 		blas.Scal(1/sys.Mu, a.Data)
 	}
 }

@@ -114,7 +114,7 @@ func (e *eigen) floats() float64 { return 4 }
 func (e *eigen) norm() float64 { return max(e.sigma[len(e.sigma)-1], -e.sigma[0]) }
 
 func (e *eigen) factor(ctx context.Context, be blas.Backend, K blas.General) error {
-	e.vectors, e.sigma = K, resize(e.sigma, K.Rows)
+	e.vectors, e.sigma = K, blas.Resize(e.sigma, K.Rows)
 	return blas.Until(ctx, be).Syevd(K, e.sigma)
 }
 
@@ -153,7 +153,7 @@ type Tridiagonal struct {
 func (t *Tridiagonal) Reduce(ctx context.Context, be blas.Backend, K blas.General) {
 	l := K.Rows
 	t.be, t.q = be, K
-	t.d, t.e, t.tau = resize(t.d, l), resize(t.e, l-1), resize(t.tau, l-1)
+	t.d, t.e, t.tau = blas.Resize(t.d, l), blas.Resize(t.e, l-1), blas.Resize(t.tau, l-1)
 	blas.Until(ctx, be).Sytrd(K, t.d, t.e, t.tau)
 }
 

@@ -93,7 +93,7 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General, opt Options) e
 	}
 	f.a, f.b = powerOfTwo(norm), powerOfTwo(sys.Mu)
 	f.normY, f.mu = norm/f.a, sys.Mu/f.b
-	f.rho = resize(f.rho, r)
+	f.rho = blas.Resize(f.rho, r)
 	for j, s := range sys.L.S {
 		f.rho[j] = s / f.b
 	}
@@ -177,13 +177,10 @@ func columnSquares(dst []float64, a blas.General) {
 
 // columnSums is scratch for k sums over columns, cleared.
 func (f *frame) columnSums(k int) []float64 {
-	f.sums = resize(f.sums, k)
+	f.sums = blas.Resize(f.sums, k)
 	clear(f.sums)
 	return f.sums
 }
-
-// resize returns a slice of length n with unspecified contents, in s's memory when that is large enough.
-func resize(s []float64, n int) []float64 { return slices.Grow(s[:0], n)[:n] }
 
 func square(x float64) float64 { return x * x }
 
@@ -218,9 +215,7 @@ func (f *frame) rotate() {
 
 // toColumns computes dst = alpha·A·V for the leading columns of V, as many as dst has.
 func (f *frame) toColumns(dst blas.General, A blas.General, alpha float64) {
-	if dst.Cols > 0 {
-		blas.Gemm(f.be, false, false, alpha, A, blas.View(f.sys.L.V, 0, 0, A.Cols, dst.Cols), 0, dst)
-	}
+	blas.Gemm(f.be, false, false, alpha, A, blas.View(f.sys.L.V, 0, 0, A.Cols, dst.Cols), 0, dst)
 }
 
 // restore computes C = (a/b)·C̃·Vᵀ + (Y − Y·V·Vᵀ)/μ: outside the range of L the
@@ -244,9 +239,7 @@ func (f *frame) restore() {
 
 // correct adds (a/b)·C̃·Vᵀ to C.
 func (f *frame) correct() {
-	if f.ct.Cols > 0 {
-		blas.Gemm(f.be, false, true, f.a/f.b, f.ct, f.sys.L.V, 1, f.C)
-	}
+	blas.Gemm(f.be, false, true, f.a/f.b, f.ct, f.sys.L.V, 1, f.C)
 }
 
 // strips forms the residual Y − kc·L − μC a strip of rows at a time and returns

@@ -147,10 +147,8 @@ func (s *krylov) sides(f *frame) {
 	known := s.b.Rows
 	b := blas.NewGeneral(d, r)
 	copy(b.Data, s.b.Data[:known*r])
-	if d > known {
-		blas.Mul(f.be, blas.View(b, known, 0, d-known, r), true, false, blas.View(s.space.Q, 0, known, f.yt.Rows,
-			d-known), f.yt)
-	}
+	blas.Mul(f.be, blas.View(b, known, 0, d-known, r), true, false, blas.View(s.space.Q, 0, known, f.yt.Rows, d-known),
+		f.yt)
 	s.b = b
 }
 

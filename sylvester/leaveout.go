@@ -75,9 +75,7 @@ func (s *LeaveOut) Use(L *linop.Spectral, Y blas.General) error {
 	s.L = L
 	s.yt, s.b, s.rest = blas.Reshape(s.yt, l, r), blas.Reshape(s.b, q, r), blas.Reshape(s.rest, l, n)
 	L.Rotate(s.be, s.yt, Y)
-	if q > 0 && r > 0 {
-		blas.Mul(s.be, s.b, true, false, s.dec.T, s.yt)
-	}
+	blas.Mul(s.be, s.b, true, false, s.dec.T, s.yt)
 	if blas.Zero(s.rest); r < n {
 		blas.Copy(s.rest, Y)
 		s.expand(s.rest, -1, s.yt)
@@ -116,7 +114,7 @@ func (s *LeaveOut) At(C blas.General, mu float64) error {
 func (s *LeaveOut) leverage() {
 	l, r := s.dec.T.Rows, s.L.Rank()
 	s.g = blas.Reshape(s.g, l, r)
-	s.product(s.g, s.square, s.weight)
+	blas.Mul(s.be, s.g, false, false, s.square, s.weight)
 	for i, d := range s.complement {
 		row := blas.Row(s.g, i)
 		for b := range row {
@@ -125,20 +123,9 @@ func (s *LeaveOut) leverage() {
 	}
 }
 
-// product is blas.Mul for matrices that may have no columns.
-func (s *LeaveOut) product(dst, a, b blas.General) {
-	if dst.Cols == 0 || a.Cols == 0 {
-		blas.Zero(dst)
-		return
-	}
-	blas.Mul(s.be, dst, false, false, a, b)
-}
-
 // expand computes dst += alpha·A·Vᵀ.
 func (s *LeaveOut) expand(dst blas.General, alpha float64, A blas.General) {
-	if A.Cols > 0 {
-		blas.Gemm(s.be, false, true, alpha, A, s.L.V, 1, dst)
-	}
+	blas.Gemm(s.be, false, true, alpha, A, s.L.V, 1, dst)
 }
 
 // outside is what 1/(σ·ρ_b + μ) is outside T.
@@ -246,7 +233,7 @@ func (s *LeaveOut) Smoothers(dst, KX blas.General) {
 		panic("sylvester: shape mismatch")
 	}
 	w, all, outside := blas.NewGeneral(t, q), blas.NewGeneral(r*t, q), s.outside()
-	s.product(w, KX, s.dec.T)
+	blas.Mul(s.be, w, false, false, KX, s.dec.T)
 	for b, rho := range s.L.S {
 		for i := range t {
 			out := blas.Row(all, b*t+i)
@@ -255,11 +242,7 @@ func (s *LeaveOut) Smoothers(dst, KX blas.General) {
 			}
 		}
 	}
-	if q == 0 || r == 0 {
-		blas.Zero(dst)
-	} else {
-		blas.Mul(s.be, dst, false, true, all, s.dec.T)
-	}
+	blas.Mul(s.be, dst, false, true, all, s.dec.T)
 	for b, rho := range s.L.S {
 		for i := range t {
 			blas.Axpy(rho*outside, blas.Row(KX, i), blas.Row(dst, b*t+i))
@@ -303,7 +286,7 @@ func (s *LeaveOut) Deviation(dst, KX blas.General, kxx []float64) {
 		panic("sylvester: shape mismatch")
 	}
 	w, form := blas.NewGeneral(t, q), blas.NewGeneral(t, r)
-	s.product(w, KX, s.dec.T)
+	blas.Mul(s.be, w, false, false, KX, s.dec.T)
 	outside := make([]float64, t) // of T
 	for i := range t {
 		row := blas.Row(w, i)
@@ -315,7 +298,7 @@ func (s *LeaveOut) Deviation(dst, KX blas.General, kxx []float64) {
 			outside[i] = 0
 		}
 	}
-	s.product(form, w, s.weight)
+	blas.Mul(s.be, form, false, false, w, s.weight)
 	for i := range t {
 		for k := range n {
 			var v float64
@@ -342,14 +325,12 @@ func Freedom(ctx context.Context, solver Solver, sys System, opt Options, seed u
 			Z.Data[i*Z.Stride+b] = sign
 		}
 	}
-	X, Y := blas.NewGeneral(N, L.Dim()), blas.NewGeneral(N, L.Dim())
-	blas.Mul(be, Y, false, true, Z, L.V)
+	X, Y := blas.NewGeneral(N, L.Dim()), blas.Product(be, false, true, Z, L.V)
 	res, err := solver.Solve(ctx, X, sys, Y, opt)
 	if err != nil {
 		return nil, res, err
 	}
-	S := blas.Like(Z)
-	blas.Mul(be, S, false, false, X, L.V)
+	S := blas.Product(be, false, false, X, L.V)
 	freedom := make([]float64, L.Rank())
 	for b := range freedom {
 		freedom[b] = float64(N)

@@ -220,10 +220,8 @@ func (g *spectralGrid) ratio(i int, rho float64) float64 {
 func (g *spectralGrid) rotate(R blas.General) {
 	q, r := len(g.dec.Sigma), g.L.Rank()
 	g.b, g.rt = blas.Reshape(g.b, q, r), blas.Reshape(g.rt, R.Rows, r)
-	if q > 0 && r > 0 {
-		g.L.Rotate(g.be, g.rt, R)
-		blas.Mul(g.be, g.b, true, false, g.dec.T, g.rt)
-	}
+	g.L.Rotate(g.be, g.rt, R)
+	blas.Mul(g.be, g.b, true, false, g.dec.T, g.rt)
 }
 
 // expand computes dst = Ā⁻¹·R from c = Tᵀ·R·V.

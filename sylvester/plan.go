@@ -163,7 +163,7 @@ type spectrumModel struct {
 // left out; the slope is taken over three octaves, since spectra of kernels in
 // several dimensions fall in steps, and kept within what such spectra do.
 func (m *spectrumModel) fit(l int, s []float64) {
-	m.values, m.known = resize(m.values, l), max(1, int(trusted*float64(len(s))))
+	m.values, m.known = blas.Resize(m.values, l), max(1, int(trusted*float64(len(s))))
 	top := m.known
 	copy(m.values, s[:top])
 	slope := leastSlope

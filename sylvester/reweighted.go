@@ -334,9 +334,9 @@ func (s *Reweighted) turn(L *linop.Spectral, cells *linop.Cells) error {
 	s.V, s.lambda = blas.Reshape(s.V, n, r), make([]float64, r)
 	mean := make([]float64, n)
 	cells.Each(func(_, j int, root float64) { mean[j] += root * root / float64(l) })
-	V, weighted, Q := L.Factor(), blas.NewGeneral(n, r), blas.NewGeneral(r, r)
+	V, weighted := L.Factor(), blas.NewGeneral(n, r)
 	blas.ScaleRows(weighted, mean, V)
-	blas.Mul(be, Q, true, false, V, weighted)
+	Q := blas.Product(be, true, false, V, weighted)
 	blas.Symmetrize(Q)
 	if err := be.Syevd(Q, s.lambda); err != nil {
 		return err

@@ -89,11 +89,11 @@ func (s *shifted) fit(l, r int) {
 		*b = blas.Reshape(*b, l, r)
 	}
 	for _, v := range []*[]float64{&s.rho, &s.rr, &s.rz, &s.rzNext, &s.curvature, &s.alpha, &s.beta} {
-		*v = resize(*v, r)
+		*v = blas.Resize(*v, r)
 	}
-	s.idx = slices.Grow(s.idx[:0], r)[:r]
-	s.order = slices.Grow(s.order[:0], r)[:r]
-	s.part = slices.Grow(s.part[:0], strips(l)*r)[:strips(l)*r]
+	s.idx = blas.Resize(s.idx, r)
+	s.order = blas.Resize(s.order, r)
+	s.part = blas.Resize(s.part, strips(l)*r)
 }
 
 func strips(l int) int { return (l + stripRows - 1) / stripRows }

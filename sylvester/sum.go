@@ -174,8 +174,7 @@ func (s *Sum) average(terms []linop.Term, r int) error {
 		return nil
 	}
 	if r >= n {
-		all := blas.NewGeneral(n, n)
-		blas.Mul(be, all, false, true, a, a)
+		all := blas.Product(be, false, true, a, a)
 		L, err := linop.NewSpectral(be, all, 0x1p-50)
 		if err == nil {
 			s.lbar = *L

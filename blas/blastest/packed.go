@@ -167,8 +167,7 @@ func packedTogether(t *testing.T, be blas.Backend, prec blas.Precision) {
 	var wg sync.WaitGroup
 	for _, k := range []int{1, 4, 6, 20, 1, 4, 6, 20} {
 		x := matrix(rng, n, k, nil)
-		want := blas.NewGeneral(n, k)
-		blas.Mul(be, want, false, false, dense, x)
+		want := blas.Product(be, false, false, dense, x)
 		wg.Go(func() {
 			for range 5 {
 				got := blas.NewGeneral(n, k)

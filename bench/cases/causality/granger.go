@@ -133,8 +133,7 @@ func ridgeWeights(env *bench.Env, X, Y blas.General) ([][]float64, error) {
 	if err := env.Backend.SVD(X, s, U, Vt); err != nil {
 		return nil, err
 	}
-	P := blas.NewGeneral(k, Y.Cols)
-	blas.Mul(env.Backend, P, true, false, U, Y)
+	P := blas.Product(env.Backend, true, false, U, Y)
 	weights := make([][]float64, Y.Cols)
 	for i := range weights {
 		weights[i] = gcvCoefficients(s, P, Vt, Y, i)

@@ -66,9 +66,7 @@ func ours(
 
 // trueResidual is ‖K·C·L + μC − Y‖/‖Y‖ from its definition.
 func trueResidual(env *bench.Env, K, L, C, Y blas.General, mu float64) float64 {
-	R, CL := blas.NewGeneral(Y.Rows, Y.Cols), blas.NewGeneral(C.Rows, C.Cols)
-	blas.Mul(env.Backend, CL, false, false, C, L)
-	blas.Mul(env.Backend, R, false, false, K, CL)
+	R := blas.Product(env.Backend, false, false, K, blas.Product(env.Backend, false, false, C, L))
 	blas.AddScaled(R, mu, C)
 	blas.AddScaled(R, -1, Y)
 	return blas.Frob(R) / blas.Frob(Y)

@@ -243,8 +243,7 @@ func gaussianProcess(ctx context.Context, X, Y, Xt *mat.Dense) (mean, deviation 
 		if err != nil {
 			return nil, nil, err
 		}
-		W := blas.NewGeneral(t, l)
-		blas.Mul(blas.Active(), W, false, false, Kx, dec.T)
+		W := blas.Product(blas.Active(), false, false, Kx, dec.T)
 		for j := range n {
 			y := mat.Col(nil, j, Y)
 			center := stat.Mean(y, nil)

@@ -257,8 +257,7 @@ func (a *Axis) weights(spec string, outputs []int, points [][]float64) (W blas.G
 	if err != nil {
 		return W, err
 	}
-	Vt := blas.NewGeneral(T.Rank(), len(points))
-	blas.Mul(blas.Active(), Vt, true, false, T.V, t)
+	Vt := blas.Product(blas.Active(), true, false, T.V, t)
 	for b, s := range T.S {
 		blas.Scal(1/s, blas.Row(Vt, b))
 	}

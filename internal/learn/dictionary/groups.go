@@ -226,12 +226,11 @@ func directionRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (k
 		}
 		// From features to columns: the gradient along the columns is Dᵀ times that
 		// along the directions D (r×d).
-		D, T, M := blas.NewGeneral(r, d), blas.NewGeneral(d, r), blas.NewGeneral(d, d)
+		D := blas.NewGeneral(r, d)
 		for k, row := range g.Directions {
 			copy(blas.Row(D, k), row)
 		}
-		blas.Mul(be, T, true, false, D, outer)
-		blas.Mul(be, M, false, false, T, D)
+		M := blas.Product(be, false, false, blas.Product(be, true, false, D, outer), D)
 		w := make([]float64, d)
 		if err := be.Syevd(M, w); err != nil {
 			return g, err

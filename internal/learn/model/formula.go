@@ -93,9 +93,7 @@ func (e *expansion) kernels(d kernel.Dictionary, eta []float64, Z, W blas.Genera
 				terms = append(terms, t)
 				continue
 			}
-			B := blas.NewGeneral(P.Cols, W.Cols)
-			blas.Gemm(blas.Active(), true, false, 1, P, own, 0, B)
-			e.sum(B, t)
+			e.sum(blas.Product(blas.Active(), true, false, P, own), t)
 		}
 		if terms != nil {
 			e.sum(own, grouped(terms)...)
@@ -151,8 +149,7 @@ func (e *expansion) features(b *Features) error {
 		}
 		own := blas.Clone(W)
 		if P.Rows > 0 {
-			own = blas.NewGeneral(P.Rows, W.Cols)
-			blas.Gemm(blas.Active(), false, false, 1, P, W, 0, own)
+			own = blas.Product(blas.Active(), false, false, P, W)
 		}
 		blas.Scal(amplitude, own.Data)
 		e.sum(own, t)

@@ -104,8 +104,7 @@ func FeatureWeights(be blas.Backend, Z blas.General, maps rff.Maps, res *bcd.Res
 	be = blas.Or(be)
 	B, power := res.C, 0.5
 	if Z.Cols > 0 {
-		B, power = blas.NewGeneral(Z.Cols, res.C.Cols), 1
-		blas.Mul(be, B, true, false, Z, res.C)
+		B, power = blas.Product(be, true, false, Z, res.C), 1
 	}
 	if res.Ls == nil {
 		res.L.MulRight(be, B, B)
@@ -357,12 +356,11 @@ func (m *Model) At(points blas.General, silent []int) (*Model, error) {
 func congruent(A blas.General, list []*linop.Spectral) (_ []*linop.Spectral, err error) {
 	of := slices.Clone(list)
 	for k, L := range list {
-		R, B := blas.NewGeneral(L.Rank(), A.Cols), blas.NewGeneral(A.Cols, A.Cols)
-		blas.Mul(blas.Active(), R, true, false, L.V, A)
+		R := blas.Product(blas.Active(), true, false, L.V, A)
 		for b, s := range L.S {
 			blas.Scal(math.Sqrt(s), blas.Row(R, b))
 		}
-		blas.Mul(blas.Active(), B, true, false, R, R)
+		B := blas.Product(blas.Active(), true, false, R, R)
 		if of[k], err = linop.NewSpectral(blas.Active(), B, 0); err != nil {
 			return nil, err
 		}

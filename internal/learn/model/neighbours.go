@@ -197,8 +197,7 @@ func square(v float64) float64 { return v * v }
 // remainder is E = Y − K·C·L: μ·C in the range of L, and Y outside.
 func (s *neighbours) remainder(Y blas.General) blas.General {
 	be, r := blas.Or(s.be), len(s.rho)
-	W, E := blas.NewGeneral(Y.Rows, r), blas.Clone(Y)
-	blas.Mul(be, W, false, false, Y, s.V)
+	W, E := blas.Product(be, false, false, Y, s.V), blas.Clone(Y)
 	blas.Gemm(be, false, true, -1, W, s.V, 1, E)
 	blas.Mul(be, W, false, false, s.CL, s.V)
 	for i := range W.Data {
@@ -240,8 +239,7 @@ func (s *neighbours) variances(ctx context.Context, rows []int) (blas.General, e
 func (s *neighbours) without(E blas.General, rows []int, v blas.General) refits {
 	be := blas.Or(s.be)
 	R, D := blas.TakeRows(E, rows), blas.NewGeneral(len(rows), E.Cols)
-	W := blas.NewGeneral(len(rows), len(s.rho))
-	blas.Mul(be, W, false, false, R, s.V)
+	W := blas.Product(be, false, false, R, s.V)
 	s.outputs(D, v)
 	for i := range v.Rows {
 		for b, w := range blas.Row(v, i) {

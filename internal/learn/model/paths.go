@@ -149,8 +149,7 @@ func (p *paths) draw(
 			v[a] = math.Sqrt(L.S[a]) * rng.NormFloat64()
 		}
 	}
-	E := blas.NewGeneral(l, n)
-	blas.Mul(p.be, E, false, true, Phi, L.V)
+	E := blas.Product(p.be, false, true, Phi, L.V)
 	blas.Copy(F, E)
 	p.be.Dtrmm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, l, n, 1, p.R.Data, p.R.Stride, F.Data, F.Stride)
 	cells.Each(func(i, j int, root float64) { // observed as y = f + ε, Var ε = μ/w

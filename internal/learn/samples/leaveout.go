@@ -109,12 +109,10 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 	}
 	blas.ScaleColumns(F, roots)
 	if D >= l {
-		K := blas.NewGeneral(l, l)
-		blas.Mul(be, K, false, true, F, F)
+		K := blas.Product(be, false, true, F, F)
 		return sylvester.Decompose(ctx, linop.NewDense(K, be), be)
 	}
-	G := blas.NewGeneral(D, D)
-	blas.Mul(be, G, true, false, F, F)
+	G := blas.Product(be, true, false, F, F)
 	dec, err := sylvester.Decompose(ctx, linop.NewDense(G, be), be)
 	if err != nil {
 		return nil, err
@@ -126,10 +124,7 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 	for q < D && !(dec.Sigma[q] > rankTol*dec.Sigma[D-1]) {
 		q++
 	}
-	T := blas.NewGeneral(l, D-q)
-	if D > q {
-		blas.Mul(be, T, false, false, F, blas.View(dec.T, 0, q, D, D-q))
-	}
+	T := blas.Product(be, false, false, F, blas.View(dec.T, 0, q, D, D-q))
 	scale := make([]float64, D-q)
 	for a, g := range dec.Sigma[q:] {
 		scale[a] = 1 / math.Sqrt(g)

@@ -339,8 +339,7 @@ func solvePattern(be blas.Backend, C, K, B, Y blas.General, p pattern, mu float6
 			y.Data[i*y.Stride+k] = Y.Data[i*Y.Stride+j]
 		}
 	}
-	x := blas.Like(y)
-	blas.Mul(be, x, false, false, B, y)
+	x := blas.Product(be, false, false, B, y)
 	if len(out) > 0 {
 		some := blas.TakeRows(B, out)
 		S, z := columns.Take(some, out), blas.TakeRows(x, out)

@@ -137,10 +137,8 @@ func (s *kernels) factored(j int, U, V blas.General) (form float64, ok bool) {
 	m, err := rff.New(context.Background(), s.dict[j], s.Z, 0, 0)
 	must(err)
 	must(m.Transform(F, s.Z))
-	FU, FV := blas.NewGeneral(D, U.Cols), blas.NewGeneral(D, V.Cols)
-	blas.Mul(blas.Or(s.be), FU, true, false, F, U)
-	blas.Mul(blas.Or(s.be), FV, true, false, F, V)
-	return blas.Inner(FU, FV), true
+	be := blas.Or(s.be)
+	return blas.Inner(blas.Product(be, true, false, F, U), blas.Product(be, true, false, F, V)), true
 }
 
 // Diag writes the diagonal of K_j.
