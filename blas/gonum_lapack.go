@@ -116,13 +116,12 @@ func (g goLAPACK) SVD(a General, s []float64, u, vt General) error {
 	return nil
 }
 
-// hessenberg overwrites a by the upper Hessenberg H of a = q·H·qᵀ.
-func (g goLAPACK) hessenberg(a, q General) {
+func (g goLAPACK) Schur(a, q General) error {
 	n := a.Rows
 	if n == 0 {
-		return
+		return nil
 	}
-	tau := make([]float64, max(n-1, 1))
+	tau := make([]float64, max(n-1, 1)) // of the upper Hessenberg H of a = q·H·qᵀ
 	work := query(func(work []float64) { g.impl.Dgehrd(n, 0, n-1, a.Data, a.Stride, tau, work, -1) })
 	g.impl.Dgehrd(n, 0, n-1, a.Data, a.Stride, tau[:n-1], work, len(work))
 	Copy(q, a)
@@ -131,20 +130,12 @@ func (g goLAPACK) hessenberg(a, q General) {
 	for i := 2; i < n; i++ {
 		clear(a.Data[i*a.Stride : i*a.Stride+i-1])
 	}
-}
-
-func (g goLAPACK) Schur(a, q General) error {
-	n := a.Rows
-	if n == 0 {
-		return nil
-	}
-	g.hessenberg(a, q)
 	wr, wi := make([]float64, n), make([]float64, n)
 	call := func(work []float64, lwork int) int {
 		return g.impl.Dhseqr(lapack.EigenvaluesAndSchur, lapack.SchurOrig, n, 0, n-1, a.Data, a.Stride, wr, wi, q.Data,
 			q.Stride, work, lwork)
 	}
-	work := query(func(work []float64) { call(work, -1) })
+	work = query(func(work []float64) { call(work, -1) })
 	if call(work, len(work)) != 0 {
 		return errNoConvergence
 	}

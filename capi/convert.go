@@ -66,9 +66,12 @@ func given[T any](p *T, name string) error {
 	return nil
 }
 
-// sized refuses a structure of another size than the library's.
-func sized(size, want C.size_t, name string) error {
-	if size != want {
+// sized refuses NULL, and a structure, which begins with its size, of another size than the library's.
+func sized(structure unsafe.Pointer, want C.size_t, name string) error {
+	if structure == nil {
+		return host.Input("%s is NULL", name)
+	}
+	if size := *(*C.size_t)(structure); size != want {
 		return host.Input("the size of %s is %d, not %d", name, size, want)
 	}
 	return nil

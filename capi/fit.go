@@ -155,10 +155,7 @@ func iokl_job_wait(h C.iokl_handle, milliseconds C.int32_t, e *C.iokl_error) C.i
 //export iokl_job_progress
 func iokl_job_progress(h C.iokl_handle, p *C.iokl_progress, e *C.iokl_error) C.iokl_status {
 	return with(h, e, func(j *host.Job) error {
-		if err := given(p, "progress"); err != nil {
-			return err
-		}
-		if err := sized(p.size, C.sizeof_iokl_progress, "progress"); err != nil {
+		if err := sized(unsafe.Pointer(p), C.sizeof_iokl_progress, "progress"); err != nil {
 			return err
 		}
 		at := j.Progress()

@@ -145,10 +145,7 @@ func iokl_model_json(
 //export iokl_model_size
 func iokl_model_size(h C.iokl_handle, s *C.iokl_model_sizes, e *C.iokl_error) C.iokl_status {
 	return with(h, e, func(m *host.Model) error {
-		if err := given(s, "sizes"); err != nil {
-			return err
-		}
-		if err := sized(s.size, C.sizeof_iokl_model_sizes, "sizes"); err != nil {
+		if err := sized(unsafe.Pointer(s), C.sizeof_iokl_model_sizes, "sizes"); err != nil {
 			return err
 		}
 		s.inputs, s.outputs = C.int64_t(len(m.InputNames())), C.int64_t(len(m.OutputNames()))
@@ -161,10 +158,7 @@ func iokl_model_size(h C.iokl_handle, s *C.iokl_model_sizes, e *C.iokl_error) C.
 //export iokl_model_certificate
 func iokl_model_certificate(h C.iokl_handle, c *C.iokl_certificate, e *C.iokl_error) C.iokl_status {
 	return with(h, e, func(m *host.Model) error {
-		if err := given(c, "certificate"); err != nil {
-			return err
-		}
-		if err := sized(c.size, C.sizeof_iokl_certificate, "certificate"); err != nil {
+		if err := sized(unsafe.Pointer(c), C.sizeof_iokl_certificate, "certificate"); err != nil {
 			return err
 		}
 		from := m.Certificate()

@@ -90,7 +90,7 @@ func solve(
 		if at == nil {
 			return f(func(float64, int) {})
 		}
-		if err := sized(at.size, C.sizeof_iokl_solved, "result"); err != nil {
+		if err := sized(unsafe.Pointer(at), C.sizeof_iokl_solved, "result"); err != nil {
 			return err
 		}
 		return f(func(residual float64, iterations int) {

@@ -158,16 +158,6 @@ func (d *Data) missing(t int) int {
 	return -1
 }
 
-// firstGap says where the first missing value is.
-func (d *Data) firstGap() string {
-	for t := range d.X.Rows {
-		if j := d.missing(t); j >= 0 {
-			return fmt.Sprintf("series %q is NaN at row %d", d.Names[j], t)
-		}
-	}
-	return "no value is missing"
-}
-
 // checkNodes checks the nodes and the values of every series that is in one.
 func (d *Data) checkNodes() error {
 	if len(d.Nodes) == 0 {

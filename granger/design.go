@@ -51,8 +51,12 @@ func newDesign(d *Data, opt Options) (*design, error) {
 		}
 	}
 	if len(g.rows) < 3 && g.missing > 0 {
-		return nil, fmt.Errorf("%w: %s, and %d of %d windows of lag %d have a gap", ErrGap, d.firstGap(), g.missing,
-			g.missing+len(g.rows), opt.Lag)
+		t := 0 // the first row with a missing value
+		for d.missing(t) < 0 {
+			t++
+		}
+		return nil, fmt.Errorf("%w: series %q is NaN at row %d, and %d of %d windows of lag %d have a gap", ErrGap,
+			d.Names[d.missing(t)], t, g.missing, g.missing+len(g.rows), opt.Lag)
 	}
 	g.order()
 	g.l = len(g.rows)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
@@ -173,25 +174,30 @@ func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
 			kept, terms = append(kept, j), append(terms, term)
 		}
 	}
-	res, F, err := e.fitVector(ctx, terms, p.idx, p.U, p.Y, p.lambda)
+	be := e.opt.Backend
+	sum := &reducedSum{inner: linop.NewGramSum(terms, be, blas.Float64), be: be, idx: p.idx, U: p.U}
+	res, err := e.solve(ctx, bcd.NewSamples(sum, p.Y), p.lambda)
 	if err != nil {
 		return err
 	}
 	m.Objective, m.RelativeGap, m.Iter = res.Objective, res.RelativeGap, res.OuterIterations
-	m.Eta = make([]float64, len(e.terms))
-	for k, j := range kept {
-		m.Eta[j] = res.Eta[k]
-	}
-	m.Norms = e.vectorNorms(res.C, res.L, p, m.Eta)
 	if p.Y.Cols > 1 {
 		m.L = res.L
 	}
+	CL, forms := blas.Like(res.C), make([]float64, len(kept))
+	res.L.MulRight(be, CL, res.C)
+	sum.Forms(forms, res.C, CL, sequence(0, len(kept)))
+	m.Eta, m.Norms = make([]float64, len(e.terms)), make([]float64, len(e.terms))
+	for k, j := range kept { // ‖f_j‖ = η_j·√tr(CᵀK_jCL)
+		m.Eta[j], m.Norms[j] = res.Eta[k], res.Eta[k]*math.Sqrt(math.Max(forms[k], 0))
+	}
+	sum.SetWeights(res.Eta)
+	F := blas.NewGeneral(e.l, CL.Cols) // K_η·Sᵀ·C·L on all samples
+	sum.inner.Apply(F, sum.spread(CL))
 	out, train := blas.TakeRows(F, p.other), blas.TakeRows(F, p.idx)
 	beta := blas.NewGeneral(p.U.Cols, p.Y.Cols)
-	blas.Gemm(e.opt.Backend, true, false, -1, p.U, train, 0, beta)
-	p.finish(e.opt.Backend, m, out, beta)
-	CL := blas.NewGeneral(res.C.Rows, res.C.Cols)
-	res.L.MulRight(e.opt.Backend, CL, res.C)
+	blas.Gemm(be, true, false, -1, p.U, train, 0, beta)
+	p.finish(be, m, out, beta)
 	p.leave(m, CL, res.C)
 	return nil
 }
@@ -202,28 +208,6 @@ func (p *prepared) leave(m *model, CL, C blas.General) {
 	blas.Scal(p.lambda*float64(len(p.idx)), m.residual.Data)
 	blas.ScaleColumns(m.coef, p.scale)
 	blas.ScaleColumns(m.residual, p.scale)
-}
-
-// vectorNorms are ‖f_j‖ = η_j·√tr(CᵀK_jCL).
-func (e *engine) vectorNorms(C blas.General, L *linop.Spectral, p *prepared, eta []float64) []float64 {
-	sum := &reducedSum{
-		inner: linop.NewGramSum(e.terms, e.opt.Backend, blas.Float32), be: e.opt.Backend, idx: p.idx, U: p.U,
-	}
-	var idx []int
-	for j, v := range eta {
-		if v > 0 {
-			idx = append(idx, j)
-		}
-	}
-	CL, forms, out := blas.NewGeneral(C.Rows, C.Cols), make([]float64, len(idx)), make([]float64, len(eta))
-	L.MulRight(e.opt.Backend, CL, C)
-	if len(idx) > 0 {
-		sum.Forms(forms, C, CL, idx)
-	}
-	for k, j := range idx {
-		out[j] = eta[j] * math.Sqrt(math.Max(forms[k], 0))
-	}
-	return out
 }
 
 // fitStacked fits all tasks together. Those with the same samples share everything.

@@ -31,7 +31,7 @@ func Lorenz96(N, T int, F, dt, noise float64, seed uint64) Generated {
 	for i := range x {
 		x[i] = F + 0.01*rng.NormFloat64()
 	}
-	g := newGenerated(N, T, "x")
+	g := newGenerated(N, T)
 	flow := func(dx, x []float64) {
 		for i := range x {
 			dx[i] = (x[(i+1)%N]-x[(i+N-2)%N])*x[(i+N-1)%N] - x[i] + F
@@ -67,7 +67,7 @@ func LinearVAR(N, T, lag, drivers int, noise float64, seed uint64) Generated {
 	}
 	const burn = 200
 	rng := rand.New(rand.NewPCG(seed, 1980))
-	g := newGenerated(N, T, "x")
+	g := newGenerated(N, T)
 	type term struct {
 		source, lag int
 		weight      float64
@@ -104,10 +104,10 @@ func LinearVAR(N, T, lag, drivers int, noise float64, seed uint64) Generated {
 	return g
 }
 
-func newGenerated(n, T int, prefix string) Generated {
+func newGenerated(n, T int) Generated {
 	g := Generated{Data: Data{X: blas.NewGeneral(T, n)}, Truth: blas.NewGeneral(n, n)}
 	for i := range n {
-		g.Data.Names = append(g.Data.Names, fmt.Sprintf("%s%d", prefix, i+1))
+		g.Data.Names = append(g.Data.Names, fmt.Sprintf("x%d", i+1))
 	}
 	return g
 }

@@ -277,8 +277,13 @@ func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 	errors := blas.NewGeneral(n, len(e.opt.Lambdas))
 	for a, lambda := range e.opt.Lambdas {
 		for _, f := range folds {
-			if err := e.fold(ctx, f, same(lambda), errors, a); err != nil {
+			tasks := e.tasks(sequence(0, f.lo), sequence(f.lo, f.hi), same(lambda))
+			models, err := e.fit(ctx, tasks)
+			if err != nil {
 				return nil, err
+			}
+			for k, m := range models {
+				errors.Data[k*errors.Stride+a] += e.meanSquare(tasks[k], m.predict) * float64(f.hi-f.lo)
 			}
 		}
 	}
@@ -311,17 +316,4 @@ func (g *design) folds() []span {
 		}
 	}
 	return all
-}
-
-// fold adds the errors of one fold to column a.
-func (e *engine) fold(ctx context.Context, f span, lambda []float64, errors blas.General, a int) error {
-	tasks := e.tasks(sequence(0, f.lo), sequence(f.lo, f.hi), lambda)
-	models, err := e.fit(ctx, tasks)
-	if err != nil {
-		return err
-	}
-	for k, m := range models {
-		errors.Data[k*errors.Stride+a] += e.meanSquare(tasks[k], m.predict) * float64(f.hi-f.lo)
-	}
-	return nil
 }

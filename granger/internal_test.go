@@ -269,7 +269,9 @@ func TestBootstrapBlocks(t *testing.T) {
 func TestReducedSumCheck(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	terms, _ := randomTerms(rng, 6, 2)
-	s := &reducedSum{inner: linop.NewGramSum(terms, nil, blas.Float64), be: blas.Active(), idx: []int{0, 1, 2}}
+	s := &reducedSum{
+		inner: linop.NewGramSum(terms, nil, blas.Float64), be: blas.Active(), idx: []int{0, 1, 2}, U: blas.NewGeneral(3, 0),
+	}
 	solve := func() error {
 		_, err := bcd.Solve(context.Background(),
 			&bcd.Problem{Space: bcd.NewSamples(s, blas.Vector([]float64{1, 2, 3})), Lambda: 1, Tau: 1}, bcd.Options{})
@@ -291,7 +293,7 @@ func TestReducedSumShowsIndefinite(t *testing.T) {
 	K := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 1.0001, 1.0001, 1}}
 	s := &reducedSum{
 		inner: linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float32)}, nil, blas.Float64),
-		be:    blas.Active(), idx: []int{0, 1},
+		be:    blas.Active(), idx: []int{0, 1}, U: blas.NewGeneral(2, 0),
 	}
 	v, form := blas.Vector([]float64{1, -1}), []float64{0}
 	if s.Forms(form, v, v, []int{0}); !(math.Abs(form[0]+2e-4) <= 1e-6) {

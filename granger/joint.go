@@ -133,15 +133,13 @@ func slopes(
 		if err != nil {
 			return squares, 0, err
 		}
-		alpha := blas.NewGeneral(l, 1)
 		mu, _ := leastGCV(values, rotated.Data, U.Cols)
 		losses := leaveOneOut(be, A, values, rotated, mu, U)
 		explained = gain(linear, losses)
 		for k, s := range values {
 			rotated.Data[k] /= math.Max(s, 0) + mu
 		}
-		blas.Mul(be, alpha, false, false, A, rotated)
-		G := kernel.Gradients(be, K, Z, alpha, 1)
+		G := kernel.Gradients(be, K, Z, blas.Product(be, false, false, A, rotated), 1)
 		clear(squares)
 		top := 0.0
 		for a := range l {
@@ -162,12 +160,11 @@ func slopes(
 
 // decompose overwrites A by its eigenvectors and returns the eigenvalues and Y in their basis.
 func decompose(be blas.Backend, A, Y blas.General) (values []float64, rotated blas.General, err error) {
-	values, rotated = make([]float64, A.Rows), blas.NewGeneral(A.Rows, 1)
+	values = make([]float64, A.Rows)
 	if err := be.Syevd(A, values); err != nil {
 		return nil, rotated, err
 	}
-	blas.Mul(be, rotated, true, false, A, Y)
-	return values, rotated, nil
+	return values, blas.Product(be, true, false, A, Y), nil
 }
 
 // gain is by which share losses lie below those before, less jointDoubt standard errors of
@@ -186,12 +183,12 @@ func gain(before, losses []float64) float64 {
 func leaveOneOut(
 	be blas.Backend, V blas.General, values []float64, rotated blas.General, mu float64, U blas.General,
 ) []float64 {
-	f, left, kept := make([]float64, len(values)), blas.NewGeneral(V.Rows, 1), blas.Clone(rotated)
+	f, kept := make([]float64, len(values)), blas.Clone(rotated)
 	for k, s := range values {
 		f[k] = mu / (math.Max(s, 0) + mu)
 		kept.Data[k] *= f[k]
 	}
-	blas.Mul(be, left, false, false, V, kept)
+	left := blas.Product(be, false, false, V, kept)
 	for a := range left.Rows {
 		free := 0.0
 		for k, v := range blas.Row(V, a) {

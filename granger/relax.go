@@ -133,11 +133,8 @@ func (r *relaxation) moments(W blas.General, rates ...float64) (M blas.General, 
 	constant := mat.Col(nil, 2*N, blas.Dense(all))
 	kept := appendOrthonormal(nil, constant, len(constant))
 	projectOff(r.be, all, columns(kept, all.Rows))
-	return innerProducts(r.be, blas.View(all, 0, 0, all.Rows, 2*N)), free + float64(len(kept))
-}
-
-func innerProducts(be blas.Backend, A blas.General) blas.General {
-	return blas.Product(be, true, false, A, A)
+	inner := blas.View(all, 0, 0, all.Rows, 2*N)
+	return blas.Product(r.be, true, false, inner, inner), free + float64(len(kept))
 }
 
 // belief is what is known of a target's sources: sums of likelihoods times prior, of all sets
@@ -248,7 +245,7 @@ func (e *engine) relaxations(ctx context.Context) ([]*belief, error) {
 		}
 		projectOff(e.opt.Backend, all, p.U)
 		step := newBelief(N)
-		step.sets(innerProducts(e.opt.Backend, all), i, float64(e.l), float64(p.U.Cols))
+		step.sets(blas.Product(e.opt.Backend, true, false, all, all), i, float64(e.l), float64(p.U.Cols))
 		gains[i] = math.Log(step.variance / beliefs[i].variance)
 	})
 	if !(stat.Mean(gains, nil) > relaxGain) {

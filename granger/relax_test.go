@@ -150,7 +150,7 @@ func TestBeliefSets(t *testing.T) {
 		all.Data[t*2*N+N+target] += 0.6*all.Data[t*2*N] - 0.4*all.Data[t*2*N+2]
 	}
 	b := newBelief(N)
-	b.sets(innerProducts(blas.Active(), all), target, rows, free)
+	b.sets(blas.Product(blas.Active(), true, false, all, all), target, rows, free)
 	var sum, least float64 = 0, math.Inf(1)
 	with := make([]float64, N)
 	top := b.top

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
@@ -72,7 +73,7 @@ func (b *job) run(ctx context.Context) error {
 		active = append(active, f)
 	}
 	each := 8 * int64(b.r) * int64(b.r)
-	if !isPrefix(b.idx, b.r) {
+	if !slices.Equal(b.idx, sequence(0, b.r)) {
 		each += 8 * int64(len(b.idx)) * int64(len(b.idx)) // solve gathers the samples
 	}
 	size := int(max(1, batchBytes/each))
@@ -164,7 +165,7 @@ func (b *job) scatter(c []float64) []float64 {
 func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 	n, k := len(idx), f.border.Cols
 	A := K
-	if !isPrefix(idx, K.Rows) {
+	if !slices.Equal(idx, sequence(0, K.Rows)) {
 		A = blas.NewGeneral(n, n)
 		for i, p := range idx {
 			for j, q := range idx[:i+1] {
@@ -179,10 +180,8 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 	if !be.Potrf(A) {
 		return tooSmall(f.lambda)
 	}
-	both := blas.NewGeneral(n, k+1)
+	both := blas.SideBySide(f.border, blas.Vector(f.y))
 	AU, Ay := blas.View(both, 0, 0, n, k), blas.View(both, 0, k, n, 1)
-	blas.Copy(AU, f.border)
-	blas.Copy(Ay, blas.Vector(f.y))
 	blas.Potrs(be, A, both)
 	S := blas.Product(be, true, false, f.border, AU)
 	w := blas.Product(be, true, false, f.border, Ay)
@@ -190,9 +189,9 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 		return tooSmall(f.lambda)
 	}
 	blas.Potrs(be, S, w)
-	f.beta, f.c = w.Data, make([]float64, n)
-	blas.Copy(blas.Vector(f.c), Ay)
-	blas.Gemm(be, false, false, -1, AU, w, 1, blas.Vector(f.c))
+	c := blas.Clone(Ay)
+	blas.Gemm(be, false, false, -1, AU, w, 1, c)
+	f.beta, f.c = w.Data, c.Data
 	return nil
 }
 
@@ -200,18 +199,6 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 func tooSmall(lambda float64) error {
 	return fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not positive definite",
 		ErrOption, lambda)
-}
-
-func isPrefix(idx []int, r int) bool {
-	if len(idx) != r {
-		return false
-	}
-	for i, k := range idx {
-		if i != k {
-			return false
-		}
-	}
-	return true
 }
 
 // certify computes the objective and the gap over the allowed kernels.

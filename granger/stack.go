@@ -75,23 +75,18 @@ func (s *stack) sums(ctx context.Context, dst []blas.General, eta []float32, r i
 	par.Ranges(s.tiles(r), tileGroup, func(lo, hi int) {
 		out := make([]float32, n*tileLen)
 		for t := lo; t < hi && ctx.Err() == nil; t++ {
-			s.sumsTile(dst, eta, out, t, min(tileLen, limit-t*tileLen))
+			s.be.Sgemm(blas.NoTrans, blas.NoTrans, n, tileLen, s.m, 1, eta, s.m, s.tile(t), tileLen, 0, out, tileLen)
+			for a, d := range dst {
+				line := out[a*tileLen:]
+				runs(t, min(tileLen, limit-t*tileLen), func(i, j, e, n int) {
+					row := d.Data[i*d.Stride+j:]
+					for k, v := range line[e : e+n] {
+						row[k] = float64(v)
+					}
+				})
+			}
 		}
 	})
-}
-
-// sumsTile is the part of sums that count elements of tile t give; out is scratch.
-func (s *stack) sumsTile(dst []blas.General, eta, out []float32, t, count int) {
-	s.be.Sgemm(blas.NoTrans, blas.NoTrans, len(dst), tileLen, s.m, 1, eta, s.m, s.tile(t), tileLen, 0, out, tileLen)
-	for a, d := range dst {
-		line := out[a*tileLen:]
-		runs(t, count, func(i, j, e, n int) {
-			row := d.Data[i*d.Stride+j:]
-			for k, v := range line[e : e+n] {
-				row[k] = float64(v)
-			}
-		})
-	}
 }
 
 // forms computes out[a·m+k] = c_aᵀ·K_k·c_a for the n vectors c_a, of which only

@@ -30,7 +30,7 @@ func (s *reducedSum) SetWeights(eta []float64) { s.inner.SetWeights(eta) }
 // Apply computes dst = P·S·K_η·Sᵀ·P·x.
 func (s *reducedSum) Apply(dst, x blas.General) {
 	full := s.spread(x)
-	out := blas.NewGeneral(full.Rows, full.Cols)
+	out := blas.Like(full)
 	s.inner.Apply(out, full)
 	s.gather(dst, out)
 	projectOff(s.be, dst, s.U)
@@ -102,17 +102,15 @@ func columnSums(a blas.General) []float64 {
 
 // Diag writes the diagonal of P·S·K_j·Sᵀ·P to dst: K_ii − 2(UW)_ii + (U·(UᵀW)·Uᵀ)_ii with W = UᵀK.
 func (s *reducedSum) Diag(dst []float64, j int) {
-	term, k := s.inner.Term(j), s.U.Cols
+	term := s.inner.Term(j)
 	for i, p := range s.idx {
 		dst[i] = term.At(p, p)
 	}
-	KU, inner, UI := blas.NewGeneral(len(s.idx), k), blas.NewGeneral(k, k), blas.NewGeneral(len(s.idx), k)
-	full := s.scatter(s.U)
+	KU, full := blas.Like(s.U), s.scatter(s.U)
 	all := blas.Like(full)
 	s.inner.ApplyTerm(all, full, j)
 	s.gather(KU, all)
-	blas.Mul(s.be, inner, true, false, s.U, KU)
-	blas.Mul(s.be, UI, false, false, s.U, inner)
+	UI := blas.Product(s.be, false, false, s.U, blas.Product(s.be, true, false, s.U, KU))
 	for i := range dst {
 		u := blas.Row(s.U, i)
 		dst[i] = math.Max(0, dst[i]-2*blas.Dot(u, blas.Row(KU, i))+blas.Dot(u, blas.Row(UI, i)))
@@ -135,33 +133,9 @@ func (s *reducedSum) Check() error {
 
 // projectOff replaces x by x − U·Uᵀx.
 func projectOff(be blas.Backend, x, U blas.General) {
-	if U.Cols == 0 {
-		return
-	}
-	w := blas.NewGeneral(U.Cols, x.Cols)
 	for range 2 {
-		blas.Mul(be, w, true, false, U, x)
-		blas.Gemm(be, false, false, -1, U, w, 1, x)
+		blas.Gemm(be, false, false, -1, U, blas.Product(be, true, false, U, x), 1, x)
 	}
-}
-
-// fitVector fits one node by package bcd to the samples idx, whose projected
-// targets are Y. It returns the result and K_η·Sᵀ·C·L on all samples.
-func (g *design) fitVector(
-	ctx context.Context, terms []*blas.Sym, idx []int, U, Y blas.General, lambda float64,
-) (*bcd.Result, blas.General, error) {
-	n := Y.Cols
-	sum := &reducedSum{inner: linop.NewGramSum(terms, g.opt.Backend, blas.Float64), be: g.opt.Backend, idx: idx, U: U}
-	res, err := g.solve(ctx, bcd.NewSamples(sum, Y), lambda)
-	if err != nil {
-		return nil, blas.General{}, err
-	}
-	sum.SetWeights(res.Eta)
-	full := sum.spread(res.C)
-	KC, F := blas.NewGeneral(g.l, n), blas.NewGeneral(g.l, n)
-	sum.inner.Apply(KC, full)
-	res.L.MulRight(g.opt.Backend, F, KC)
-	return res, F, nil
 }
 
 // solve fits one node by package bcd.

@@ -8,7 +8,6 @@ import "github.com/iokl/iokl/blas"
 // For K_ij = exp(−‖z_i − z_j‖²/2σ²) these are ∇f(z_i), f(z) = Σ_j α_j·k(z, z_j). K is overwritten by K·diag(α)/σ². 2l²d
 // flops.
 func Gradients(be blas.Backend, K, Z, alpha blas.General, sigma float64) blas.General {
-	G := blas.NewGeneral(Z.Rows, Z.Cols)
 	sums := make([]float64, Z.Rows)
 	for i := range sums {
 		for j, v := range blas.Row(K, i) {
@@ -17,7 +16,7 @@ func Gradients(be blas.Backend, K, Z, alpha blas.General, sigma float64) blas.Ge
 			sums[i] += v
 		}
 	}
-	blas.Mul(be, G, false, false, K, Z)
+	G := blas.Product(be, false, false, K, Z)
 	for i, sum := range sums {
 		blas.Axpy(-sum, blas.Row(Z, i), blas.Row(G, i))
 	}

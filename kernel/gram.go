@@ -139,22 +139,16 @@ func (b *builder) prepare(X blas.General) error {
 
 func (b *builder) allocate(opt GramOptions) {
 	b.stream = b.d.Bytes(b.l, opt.Precision) > cache
-	if b.grams = opt.Into; b.grams != nil {
-		b.checkInto(opt.Precision)
-		return
+	if b.grams = opt.Into; b.grams == nil {
+		for range b.d {
+			b.grams = append(b.grams, blas.NewSym(b.l, opt.Precision))
+		}
 	}
-	b.grams = make([]*blas.Sym, len(b.d))
-	for j := range b.d {
-		b.grams[j] = blas.NewSym(b.l, opt.Precision)
-	}
-}
-
-func (b *builder) checkInto(prec blas.Precision) {
 	if len(b.grams) != len(b.d) {
 		panic("kernel: GramOptions.Into does not have one matrix for each kernel")
 	}
 	for _, g := range b.grams {
-		if g.N != b.l || g.Prec != prec {
+		if g.N != b.l || g.Prec != opt.Precision {
 			panic("kernel: GramOptions.Into has a matrix of another order or precision")
 		}
 	}

@@ -123,16 +123,15 @@ func (k *Kernel) UnmarshalJSON(text []byte) error {
 // FiniteData reports the first cell of x among the columns, all when there are none, that
 // is NaN or infinite; the error wraps ErrNotFinite and names row and column.
 func FiniteData(x blas.General, columns []int) error {
-	all := len(columns) == 0
 	count := len(columns)
-	if all {
+	if count == 0 {
 		count = x.Cols
 	}
 	for i := range x.Rows {
 		row := blas.Row(x, i)
 		for k := range count {
 			c := k
-			if !all {
+			if len(columns) > 0 {
 				c = columns[k]
 			}
 			if v := row[c]; math.IsNaN(v) || math.IsInf(v, 0) {

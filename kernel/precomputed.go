@@ -85,12 +85,7 @@ func semidefinite(K blas.General, be blas.Backend) error {
 	if be.Potrf(a) {
 		return nil
 	}
-	return indefinite(K, be)
-}
-
-// indefinite says by how much K fails to be positive semidefinite.
-func indefinite(K blas.General, be blas.Backend) error {
-	a := blas.Clone(K)
+	blas.Copy(a, K)
 	w := make([]float64, a.Rows)
 	if err := be.Syevals(a, w); err != nil {
 		return fmt.Errorf("not positive semidefinite beyond rounding")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/formula"
 )
 
 // TestScaledGroup compares kernels on a group with factors, of ranks, and with directions, with
@@ -56,7 +57,7 @@ func TestScaledGroup(t *testing.T) {
 				for i := range z.Data {
 					v := blas.Row(x, i/d)[columns[i%d]]
 					if knots[i%d] != nil {
-						v = rank(knots[i%d], v)
+						v = formula.Rank(knots[i%d], v)
 					}
 					z.Data[i] = scale[i%d] * v
 				}
@@ -128,7 +129,7 @@ func TestRank(t *testing.T) {
 		{[]float64{2, 2}, 7, 0},
 		{[]float64{2}, 2, 0},
 	} {
-		if got := rank(c.knots, c.v) / math.Sqrt(3); !(math.Abs(got-c.want) <= 1e-15) {
+		if got := formula.Rank(c.knots, c.v) / math.Sqrt(3); !(math.Abs(got-c.want) <= 1e-15) {
 			t.Errorf("%g among %v: %g·√3, want %g·√3", c.v, c.knots, got, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/formula"
 )
 
 // view is what a kernel sees of the inputs: some of the columns or their ranks, scaled, or
@@ -95,7 +96,7 @@ func (v view) picked(scratch *blas.General, X blas.General) blas.General {
 		}
 		for c, knots := range v.knots {
 			if knots != nil {
-				to[c] = rank(knots, to[c])
+				to[c] = formula.Rank(knots, to[c])
 			}
 		}
 		for c, s := range v.scale {
@@ -103,29 +104,6 @@ func (v view) picked(scratch *blas.General, X blas.General) blas.General {
 		}
 	}
 	return S
-}
-
-// rank is where v lies among ascending knots, from −√3 at the first of them to √3 at the last, so that ranks of the
-// values that the knots are quantiles of have mean 0 and, where no two are equal, variance 1. Between knots it is
-// linear, beyond their ends constant, and the middle of those that are equal to v.
-func rank(knots []float64, v float64) float64 {
-	last := len(knots) - 1
-	if knots[0] == knots[last] {
-		return 0
-	}
-	at, found := slices.BinarySearch(knots, v)
-	place := float64(min(at, last))
-	switch {
-	case found:
-		end := at
-		for end < last && knots[end+1] == v {
-			end++
-		}
-		place = float64(at+end) / 2
-	case 0 < at && at <= last:
-		place -= (knots[at] - v) / (knots[at] - knots[at-1])
-	}
-	return math.Sqrt(3) * (2*place/float64(last) - 1)
 }
 
 // check checks knots, factors and directions for d columns.
@@ -139,8 +117,16 @@ func (v view) check(d int) error {
 			return fmt.Errorf("knots of column %d: numbers in ascending order are needed", c+1)
 		}
 	}
-	if err := checkScale(v.scale, d); err != nil {
-		return err
+	if v.scale != nil && len(v.scale) != d {
+		return fmt.Errorf("%d factors for %d columns", len(v.scale), d)
+	}
+	for c, s := range v.scale {
+		if !(s >= 0) || math.IsInf(s, 0) {
+			return fmt.Errorf("factor %d is %g", c+1, s)
+		}
+	}
+	if v.scale != nil && !slices.ContainsFunc(v.scale, func(s float64) bool { return s > 0 }) {
+		return errors.New("all factors are 0")
 	}
 	for r, row := range v.directions {
 		if len(row) != d {
@@ -151,27 +137,6 @@ func (v view) check(d int) error {
 				return fmt.Errorf("direction %d holds %g", r+1, c)
 			}
 		}
-	}
-	return nil
-}
-
-// checkScale checks the factors of d columns; none at all is 1 for each.
-func checkScale(scale []float64, d int) error {
-	if scale == nil {
-		return nil
-	}
-	if len(scale) != d {
-		return fmt.Errorf("%d factors for %d columns", len(scale), d)
-	}
-	positive := false
-	for c, v := range scale {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("factor %d is %g", c+1, v)
-		}
-		positive = positive || v > 0
-	}
-	if !positive {
-		return errors.New("all factors are 0")
 	}
 	return nil
 }

@@ -267,7 +267,11 @@ func (s *Sum) each(ctx context.Context, f func(i int, at position, t *sumScratch
 		if ctx.Err() != nil {
 			return
 		}
-		t := s.scratch()
+		t := s.free.Take()
+		if t.sum == nil {
+			t.tile, t.line = make([]float64, tileRows*tileCols), make([]float64, tileCols)
+			t.sum = make([]float64, tileRows*tileCols)
+		}
 		f(i, tiles[i], t)
 		s.free.Put(t)
 	})
@@ -278,15 +282,6 @@ func (s *Sum) each(ctx context.Context, f func(i int, at position, t *sumScratch
 type sumScratch struct {
 	scratch
 	sum []float64
-}
-
-func (s *Sum) scratch() *sumScratch {
-	if t := s.free.Get(); t != nil {
-		return t
-	}
-	return &sumScratch{
-		scratch{make([]float64, tileRows*tileCols), make([]float64, tileCols)}, make([]float64, tileRows*tileCols),
-	}
 }
 
 // set sets one tile of K_η, of whose elements centring takes shift_i + shift_k.

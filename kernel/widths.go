@@ -14,6 +14,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/order"
+	"gonum.org/v1/gonum/floats"
 )
 
 // maxPowers bounds a range b^i..b^j, against slips such as 2^-6..2^600.
@@ -181,10 +182,7 @@ func distance(m metric, a, b []float64) float64 {
 	var s float64
 	switch m {
 	case manhattan:
-		for i, v := range a {
-			s += math.Abs(v - b[i])
-		}
-		return s
+		return floats.Distance(a, b, 1)
 	case chiSquare:
 		for i, v := range a {
 			if t := v + b[i]; t > 0 {

@@ -161,15 +161,14 @@ func (c *Cells) ByOutput() (b []float64, rest *Cells) {
 		return nil, c
 	}
 	return b, WeightedCells(c.rows, c.cols, func(i, j int) float64 {
-		w := square(c.root[i*c.cols+j]) / b[j]
+		root := c.root[i*c.cols+j]
+		w := root * root / b[j]
 		if w >= byOutput {
 			return 1
 		}
 		return w
 	})
 }
-
-func square(x float64) float64 { return x * x }
 
 // Mask is the operator P·A·P + Mu·I on Ω and 0 elsewhere, where A acts on the row-major vec of l×n
 // matrices and P = diag(√w). With weights 0 and 1 it is the principal submatrix of A + Mu·I on Ω.

@@ -87,9 +87,8 @@ func (p *patient) Next() (Block, error) {
 
 // matrices is a source in memory.
 type matrices struct {
-	all  Block
-	size int
-	at   int
+	all Block
+	at  int
 }
 
 // FromMatrices is the source of the rows of X (l×d) and Y (l×n) with these weights, or 1 where none are given. It
@@ -98,7 +97,7 @@ func FromMatrices(name string, X, Y blas.General, weights ...float64) Source {
 	if X.Rows != Y.Rows || weights != nil && len(weights) != X.Rows {
 		panic("stream: X, Y and weights of different length")
 	}
-	return &matrices{all: Block{X: X, Y: Y, Source: name, Weights: weights}, size: defaultBlockRows}
+	return &matrices{all: Block{X: X, Y: Y, Source: name, Weights: weights}}
 }
 
 func (m *matrices) Next() (Block, error) {
@@ -106,7 +105,7 @@ func (m *matrices) Next() (Block, error) {
 		return Block{}, io.EOF
 	}
 	from := m.at
-	m.at = min(from+m.size, m.all.X.Rows)
+	m.at = min(from+defaultBlockRows, m.all.X.Rows)
 	return m.all.Part(from, m.at), nil
 }
 

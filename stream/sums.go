@@ -335,20 +335,16 @@ func (s *Sums) reduce(r Reducer) error {
 	if err := r.Allreduce(x); err != nil {
 		return err
 	}
-	s.unpack(x)
+	for _, part := range s.parts() {
+		x = x[copy(part, x):]
+	}
+	s.Weight, s.Rows = x[0], int64(x[1])
 	return nil
 }
 
 // pack lays out the numbers of the sums, but for their center, one after the other: D(D+1)/2 + Dn + D + 2n + 2.
 func (s *Sums) pack() []float64 {
 	return append(slices.Concat(s.parts()...), s.Weight, float64(s.Rows))
-}
-
-func (s *Sums) unpack(x []float64) {
-	for _, part := range s.parts() {
-		x = x[copy(part, x):]
-	}
-	s.Weight, s.Rows = x[0], int64(x[1])
 }
 
 // parts are the numbers of the sums, but for their center and counts, in their memory: the lower triangle of Γ by rows,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"sort"
 )
 
 // Formula is y(x) = Offset + Σ_s W_sᵀ·v_s(z). The numbers z stand for the inputs x, and v_s is a vector of functions
@@ -197,7 +198,7 @@ func (t *Term) features(z []float64) []float64 {
 	}
 	for c, knots := range t.Knots {
 		if knots != nil {
-			q[c] = rank(knots, q[c])
+			q[c] = Rank(knots, q[c])
 		}
 	}
 	for c, factor := range t.Factor {
@@ -215,24 +216,27 @@ func (t *Term) features(z []float64) []float64 {
 	return combined
 }
 
-// rank is where v lies among the knots, from −√3 to √3. A pair of neighbours counts as the part of their distance that
-// v has come, a pair of equal ones as ½ where v equals them.
-func rank(knots []float64, v float64) float64 {
+// Rank is where v lies among ascending knots, from −√3 at the first of them to √3 at the last, so that ranks of the
+// values that the knots are quantiles of have mean 0 and, where no two are equal, variance 1. Between knots it is
+// linear, beyond their ends constant, and the middle of those that are equal to v.
+func Rank(knots []float64, v float64) float64 {
 	last := len(knots) - 1
 	if knots[0] == knots[last] {
 		return 0
 	}
-	place := 0.0
-	for i, low := range knots[:last] {
-		switch high := knots[i+1]; {
-		case v > high:
-			place++
-		case v < low:
-		case low == high:
-			place += 0.5
-		default:
-			place += (v - low) / (high - low)
+	at := sort.SearchFloat64s(knots, v)
+	place := float64(at)
+	switch {
+	case at > last:
+		place = float64(last)
+	case knots[at] == v:
+		end := at
+		for end < last && knots[end+1] == v {
+			end++
 		}
+		place = float64(at+end) / 2
+	case at > 0:
+		place -= (knots[at] - v) / (knots[at] - knots[at-1])
 	}
 	return math.Sqrt(3) * (2*place/float64(last) - 1)
 }

@@ -85,8 +85,7 @@ func (impl Implementation) Getri(a matrix, pivots []int) {
 	n := order(a)
 	L := zeros(n, n)
 	for i := range n {
-		left := row(a, i)[:i]
-		copy(row(L, i), left)
+		copy(row(L, i), row(a, i)[:i])
 	}
 	impl.Trtri(blas.Upper, blas.NonUnit, a)
 	for i := range n {

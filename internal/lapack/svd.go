@@ -94,6 +94,7 @@ func normExponent(a matrix) int {
 	return exp
 }
 
+// squareSVD is SVD of a square a, by way of an upper bidiagonal B where it is not small.
 func (impl Implementation) squareSVD(a matrix, s []float64, u, vt matrix) error {
 	n := a.Rows
 	if n <= svdLeaf {
@@ -108,12 +109,6 @@ func (impl Implementation) squareSVD(a matrix, s []float64, u, vt matrix) error 
 		}
 		return nil
 	}
-	return impl.bidiagonalSVD(a, s, u, vt)
-}
-
-// bidiagonalSVD goes through an upper bidiagonal B.
-func (impl Implementation) bidiagonalSVD(a matrix, s []float64, u, vt matrix) error {
-	n := a.Rows
 	exp := normExponent(a)
 	b := impl.bidiagonalize(a)
 	U, V := zeros(n, n), zeros(n, n) // singular vectors as rows

@@ -43,13 +43,7 @@ func Threads() int {
 // Borrow takes up to want helpers out of the pool, for a library that brings
 // threads of its own, and returns how many it got: none inside a parallel loop
 // that uses them all. Return gives them back.
-func Borrow(want int) int { return acquire(want) }
-
-// Return gives back n helpers taken by Borrow.
-func Return(n int) { busy.Add(-int64(n)) }
-
-// acquire takes up to want helpers and returns how many it got.
-func acquire(want int) int {
+func Borrow(want int) int {
 	for {
 		b := busy.Load()
 		got := min(int64(want), int64(Threads()-1)-b)
@@ -61,6 +55,9 @@ func acquire(want int) int {
 		}
 	}
 }
+
+// Return gives back n helpers taken by Borrow.
+func Return(n int) { busy.Add(-int64(n)) }
 
 // loop is the state of one parallel For.
 type loop struct {
@@ -92,7 +89,7 @@ func newLoop() *loop {
 func For(n int, f func(i int)) {
 	helpers := 0
 	if n > 1 {
-		helpers = acquire(n - 1)
+		helpers = Borrow(n - 1)
 	}
 	if helpers == 0 {
 		for i := range n {

@@ -157,14 +157,7 @@ const digits = "0123456789"
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-func allDigits(text string) bool {
-	for i := range len(text) {
-		if !isDigit(text[i]) {
-			return false
-		}
-	}
-	return true
-}
+func allDigits(text string) bool { return strings.Trim(text, digits) == "" }
 
 // noteMarked counts cells that are no plain number, and reports whether they are one with marks.
 func (n *numberVotes) noteMarked(cell string, cells int) bool {

@@ -29,13 +29,6 @@ const (
 	wholeRows = 4096
 )
 
-func (opt *Options) maxLevels() int {
-	if opt.MaxLevels == 0 {
-		return MaxLevels
-	}
-	return opt.MaxLevels
-}
-
 // votes counts what the cells of a column are.
 type votes struct {
 	kind    schema.Kind // that the file states; Number where it does not
@@ -288,11 +281,11 @@ func (v *votes) text(opt *Options) schema.Column {
 			n += cells
 		}
 	}
-	levels := len(count)
+	levels, most := len(count), cmp.Or(opt.MaxLevels, MaxLevels)
 	// Words that are all different are no category of MaxLevels levels, which would repeat one with a probability
 	// of 1 − exp(−n²/(2·MaxLevels)), 98 % where n(n−1) is 8·MaxLevels.
 	distinct := levels == n && n*(n-1) > 8*MaxLevels
-	if distinct || levels > mostWords || levels > opt.maxLevels() && 2*levels > n {
+	if distinct || levels > mostWords || levels > most && 2*levels > n {
 		return schema.Column{Kind: schema.Text}
 	}
 	add(v.nothing)
@@ -300,7 +293,7 @@ func (v *votes) text(opt *Options) schema.Column {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
 	c := schema.Column{Kind: schema.Category, Levels: all}
-	if most := opt.maxLevels(); len(all) > most {
+	if len(all) > most {
 		c.Levels, c.Rest, c.Buckets = all[:most:most], all[most:], min(buckets, len(all)-most)
 		slices.Sort(c.Rest)
 	}

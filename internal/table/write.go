@@ -22,7 +22,10 @@ import (
 func Write(path string, t *Table) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		if strings.EqualFold(filepath.Ext(path), ".npy") {
-			return writeNpy(w, t.Data)
+			if err := npy.WriteHeader(w, t.Data.Rows, t.Data.Cols); err != nil {
+				return err
+			}
+			return writeRows(w, t.Data)
 		}
 		return WriteCSV(w, t)
 	})
@@ -81,14 +84,6 @@ func (n *NpyRows) End() error {
 		return errors.New("the number of rows comes first in .npy: give a regular file, or write .csv")
 	}
 	return npy.WriteHeader(io.NewOffsetWriter(at, 0), n.rows, n.Cols) // 128 bytes for every matrix
-}
-
-// writeNpy writes the matrix as a .npy array of float64.
-func writeNpy(w io.Writer, a blas.General) error {
-	if err := npy.WriteHeader(w, a.Rows, a.Cols); err != nil {
-		return err
-	}
-	return writeRows(w, a)
 }
 
 func writeRows(w io.Writer, a blas.General) error {

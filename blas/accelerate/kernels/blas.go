@@ -54,16 +54,20 @@ func sideOf(s gblas.Side, m, n int) int {
 	return n
 }
 
+// at is gonum's BLAS for operations on small matrices, the native one for others.
+func (b BLAS) at(isSmall bool) gblas.Float64 {
+	if isSmall {
+		return small
+	}
+	return b.BLAS
+}
+
 // Dgemm computes c = alpha·op(a)·op(bb) + beta·c.
 func (b BLAS) Dgemm(
 	tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64,
 	c []float64, ldc int,
 ) {
-	if m*n*k < productSteps {
-		small.Dgemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
-		return
-	}
-	b.BLAS.Dgemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
+	b.at(m*n*k < productSteps).Dgemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
 // Dsymm computes c = alpha·a·bb + beta·c or alpha·bb·a + beta·c for a symmetric a.
@@ -71,22 +75,14 @@ func (b BLAS) Dsymm(
 	s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64,
 	c []float64, ldc int,
 ) {
-	if m*n*sideOf(s, m, n) < productSteps {
-		small.Dsymm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
-		return
-	}
-	b.BLAS.Dsymm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
+	b.at(m*n*sideOf(s, m, n) < productSteps).Dsymm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
 // Dsyrk computes a triangle of c = alpha·op(a)·op(a)ᵀ + beta·c.
 func (b BLAS) Dsyrk(
 	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
 ) {
-	if n*n*k < rankSteps {
-		small.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-		return
-	}
-	b.BLAS.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+	b.at(n*n*k < rankSteps).Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 }
 
 // Dsyr2k computes a triangle of c = alpha·(op(a)·op(bb)ᵀ + op(bb)·op(a)ᵀ) + beta·c.
@@ -94,11 +90,7 @@ func (b BLAS) Dsyr2k(
 	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
-	if n*n*k < rankSteps {
-		small.Dsyr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
-		return
-	}
-	b.BLAS.Dsyr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
+	b.at(n*n*k < rankSteps).Dsyr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
 // Dtrmm overwrites bb by alpha·op(a)·bb or alpha·bb·op(a) for a triangular a.
@@ -106,11 +98,7 @@ func (b BLAS) Dtrmm(
 	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
 	bb []float64, ldb int,
 ) {
-	if m*n*sideOf(s, m, n) < triangleSteps {
-		small.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb)
-		return
-	}
-	b.BLAS.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb)
+	b.at(m*n*sideOf(s, m, n) < triangleSteps).Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb)
 }
 
 // Dtrsm overwrites bb by alpha·op(a)⁻¹·bb or alpha·bb·op(a)⁻¹ for a triangular a.
@@ -118,11 +106,7 @@ func (b BLAS) Dtrsm(
 	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
 	bb []float64, ldb int,
 ) {
-	if m*n*sideOf(s, m, n) < triangleSteps {
-		small.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb)
-		return
-	}
-	b.BLAS.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb)
+	b.at(m*n*sideOf(s, m, n) < triangleSteps).Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb)
 }
 
 // Dgemv computes y = alpha·op(a)·x + beta·y.
@@ -130,11 +114,7 @@ func (b BLAS) Dgemv(
 	tA gblas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
 	incY int,
 ) {
-	if smallUpdate(m*n, incX, incY) {
-		small.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
-		return
-	}
-	b.BLAS.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+	b.at(smallUpdate(m*n, incX, incY)).Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Dsymv computes y = alpha·a·x + beta·y for a symmetric a.
@@ -142,51 +122,31 @@ func (b BLAS) Dsymv(
 	ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
 	incY int,
 ) {
-	if n*n < symmetricSteps {
-		small.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
-		return
-	}
-	b.BLAS.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+	b.at(n*n < symmetricSteps).Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Dger adds alpha·x·yᵀ to a.
 func (b BLAS) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
-	if smallUpdate(m*n, incX, incY) {
-		small.Dger(m, n, alpha, x, incX, y, incY, a, lda)
-		return
-	}
-	b.BLAS.Dger(m, n, alpha, x, incX, y, incY, a, lda)
+	b.at(smallUpdate(m*n, incX, incY)).Dger(m, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Dsyr adds alpha·x·xᵀ to a triangle of a.
 func (b BLAS) Dsyr(ul gblas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int) {
-	if smallUpdate(n*n, incX, incX) {
-		small.Dsyr(ul, n, alpha, x, incX, a, lda)
-		return
-	}
-	b.BLAS.Dsyr(ul, n, alpha, x, incX, a, lda)
+	b.at(smallUpdate(n*n, incX, incX)).Dsyr(ul, n, alpha, x, incX, a, lda)
 }
 
 // Dsyr2 adds alpha·(x·yᵀ + y·xᵀ) to a triangle of a.
 func (b BLAS) Dsyr2(
 	ul gblas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
-	if smallUpdate(n*n, incX, incY) {
-		small.Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
-		return
-	}
-	b.BLAS.Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
+	b.at(smallUpdate(n*n, incX, incY)).Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Dtrsv overwrites x by op(a)⁻¹·x for a triangular a.
 func (b BLAS) Dtrsv(
 	ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	if n*n < vectorSteps {
-		small.Dtrsv(ul, tA, d, n, a, lda, x, incX)
-		return
-	}
-	b.BLAS.Dtrsv(ul, tA, d, n, a, lda, x, incX)
+	b.at(n*n < vectorSteps).Dtrsv(ul, tA, d, n, a, lda, x, incX)
 }
 
 // Daxpy adds alpha·x to y.
