@@ -12,7 +12,7 @@ import (
 // bits when others are computed with them and when not.
 func TestColumnsAlone(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
-		t.Run("float64", func(t *testing.T) { gemmAlone(t, b.d) })
+		t.Run("float64", func(t *testing.T) { gemmAlone(t, b.d.engine) })
 		t.Run("float32", func(t *testing.T) { gemmAlone(t, b.s) })
 		t.Run("triangular", func(t *testing.T) { triangularAlone(t, b) })
 		t.Run("operator", func(t *testing.T) { operatorAlone(t, b) })

@@ -4,7 +4,7 @@ package native
 
 import "unsafe"
 
-// engine is the level 2 and 3 BLAS for one element type on one set of kernels.
+// engine multiplies matrices of one element type by one set of kernels.
 type engine[T element] struct {
 	kernels[T]
 	blocks
@@ -28,6 +28,12 @@ func (e *engine[T]) until(over func() bool) *engine[T] {
 
 // ended reports whether operations are to be left out.
 func (e *engine[T]) ended() bool { return e.over != nil && e.over() }
+
+// double has what the other operations take, which all are in double precision.
+type double struct {
+	*engine[float64]
+	vectors
+}
 
 // part is the part of a product that is wanted.
 type part int

@@ -137,16 +137,13 @@ func atPageEndOnce[T element](t *testing.T, mr, nr int) guarded[T] {
 // TestVectors compares the vector kernels with the generic ones for all lengths
 // from 0 to 66 at two alignments, against unreadable pages.
 func TestVectors(t *testing.T) {
-	eachLevel(t, func(t *testing.T, b *BLAS) {
-		t.Run("float64", func(t *testing.T) { vectors(t, b.d.kernels) })
-		t.Run("float32", func(t *testing.T) { vectors(t, b.s.kernels) })
-	})
+	eachLevel(t, func(t *testing.T, b *BLAS) { vectorLengths(t, b.d.vectors) })
 }
 
-func vectors[T element](t *testing.T, k kernels[T]) {
+func vectorLengths(t *testing.T, k vectors) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	const most = 67
-	x, y, m := atPageEnd[T](t, most), atPageEnd[T](t, most), atPageEnd[T](t, 4*(most+3))
+	x, y, m := atPageEnd[float64](t, most), atPageEnd[float64](t, most), atPageEnd[float64](t, 4*(most+3))
 	for n := 0; n < most; n++ {
 		for shift := range 2 {
 			if n+shift > most {
@@ -159,7 +156,7 @@ func vectors[T element](t *testing.T, k kernels[T]) {
 }
 
 // vectorOnce tries every vector kernel on x and y and the four rows in a.
-func vectorOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], x, y, a []T, ld int) {
+func vectorOnce(t *testing.T, rng *rand.Rand, k vectors, x, y, a []float64, ld int) {
 	t.Helper()
 	n := len(x)
 	fill(rng, x)
@@ -168,7 +165,7 @@ func vectorOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], x, y, a [
 	size := 20 * float64(n+1)
 	near(t, "dot", k.dot(x, y), dotGeneric(x, y), n, size)
 
-	want := append([]T(nil), y...)
+	want := append([]float64(nil), y...)
 	axpyGeneric(0.7, x, want)
 	k.axpy(0.7, x, y)
 	same(t, "axpy", y, want, size)
@@ -183,12 +180,12 @@ func vectorOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], x, y, a [
 	k.div(-1.3, x)
 	same(t, "div", x, want, size)
 
-	var r, s [4]T
+	var r, s [4]float64
 	k.dot4(&r, a, ld, x)
 	dot4Generic(&s, a, ld, x)
 	same(t, "dot4", r[:], s[:], size)
 
-	w := [4]T{1.5, -0.5, 2, 0.25}
+	w := [4]float64{1.5, -0.5, 2, 0.25}
 	want = append(want[:0], y...)
 	axpy4Generic(&w, a, ld, want)
 	k.axpy4(&w, a, ld, y)

@@ -62,7 +62,7 @@ func fewF64AVX512(t *fewTile)
 //go:noescape
 func fewF32AVX512(t *fewTile)
 
-// The vector routines; what they do stands at kernels.
+// The vector routines; what they do stands at vectors.
 
 //go:noescape
 func dotF64AVX2(x, y []float64) float64
@@ -84,27 +84,6 @@ func axpy4F64AVX2(w *[4]float64, a []float64, ld int, y []float64)
 
 //go:noescape
 func symv4F64AVX2(r, w *[4]float64, a []float64, ld int, x, y []float64)
-
-//go:noescape
-func dotF32AVX2(x, y []float32) float32
-
-//go:noescape
-func axpyF32AVX2(alpha float32, x, y []float32)
-
-//go:noescape
-func scalF32AVX2(alpha float32, x []float32)
-
-//go:noescape
-func divF32AVX2(d float32, x []float32)
-
-//go:noescape
-func dot4F32AVX2(r *[4]float32, a []float32, ld int, x []float32)
-
-//go:noescape
-func axpy4F32AVX2(w *[4]float32, a []float32, ld int, y []float32)
-
-//go:noescape
-func symv4F32AVX2(r, w *[4]float32, a []float32, ld int, x, y []float32)
 
 // Measurements; see MeasurePeak and MeasureBandwidth.
 
@@ -135,10 +114,8 @@ func kernels64(l Level) kernels[float64] {
 	if l == Generic {
 		return k
 	}
-	k.dot, k.axpy, k.scal, k.div = dotF64AVX2, axpyF64AVX2, scalF64AVX2, divF64AVX2
-	k.dot4, k.axpy4, k.symv4 = dot4F64AVX2, axpy4F64AVX2, symv4F64AVX2
 	k.mr, k.nr, k.tile, k.direct, k.spread = 12, 4, tileF64AVX2, true, copyPanelsAVX2
-	k.turn4, k.spin, k.read = turn4F64AVX2, spinF64AVX2, readF64AVX2
+	k.turn4, k.spin = turn4F64AVX2, spinF64AVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile, k.spin = 24, 8, tileF64AVX512, spinF64AVX512
 		k.turn, k.spread = turnF64AVX512, copyPanelsAVX512
@@ -151,8 +128,6 @@ func kernels32(l Level) kernels[float32] {
 	if l == Generic {
 		return k
 	}
-	k.dot, k.axpy, k.scal, k.div = dotF32AVX2, axpyF32AVX2, scalF32AVX2, divF32AVX2
-	k.dot4, k.axpy4, k.symv4 = dot4F32AVX2, axpy4F32AVX2, symv4F32AVX2
 	k.mr, k.nr, k.tile, k.spin = 24, 4, tileF32AVX2, spinF32AVX2
 	k.direct, k.turn, k.turn4, k.spread = true, turnF32AVX2, turn4F32AVX2, copyPanelsAVX2
 	if l == AVX512 {
@@ -160,6 +135,16 @@ func kernels32(l Level) kernels[float32] {
 		k.spread = copyPanelsAVX512
 	}
 	return k
+}
+
+func vectors64(l Level) vectors {
+	if l == Generic {
+		return genericVectors
+	}
+	return vectors{
+		dot: dotF64AVX2, axpy: axpyF64AVX2, scal: scalF64AVX2, div: divF64AVX2, dot4: dot4F64AVX2, axpy4: axpy4F64AVX2,
+		symv4: symv4F64AVX2, read: readF64AVX2,
+	}
 }
 
 // fewKernelsOf returns the kernels for few columns of a matrix stored in single or double precision.

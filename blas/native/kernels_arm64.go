@@ -27,7 +27,7 @@ func fewF64NEON(t *fewTile)
 //go:noescape
 func fewF32NEON(t *fewTile)
 
-// The vector routines; what they do stands at kernels.
+// The vector routines; what they do stands at vectors.
 
 //go:noescape
 func dotF64NEON(x, y []float64) float64
@@ -47,24 +47,6 @@ func axpy4F64NEON(w *[4]float64, a []float64, ld int, y []float64)
 //go:noescape
 func symv4F64NEON(r, w *[4]float64, a []float64, ld int, x, y []float64)
 
-//go:noescape
-func dotF32NEON(x, y []float32) float32
-
-//go:noescape
-func axpyF32NEON(alpha float32, x, y []float32)
-
-//go:noescape
-func scalF32NEON(alpha float32, x []float32)
-
-//go:noescape
-func dot4F32NEON(r *[4]float32, a []float32, ld int, x []float32)
-
-//go:noescape
-func axpy4F32NEON(w *[4]float32, a []float32, ld int, y []float32)
-
-//go:noescape
-func symv4F32NEON(r, w *[4]float32, a []float32, ld int, x, y []float32)
-
 // Measurements; see MeasurePeak.
 
 func spinF64NEON(n int) int
@@ -83,8 +65,6 @@ func kernels64(l Level) kernels[float64] {
 	if l == NEON {
 		k.mr, k.nr, k.tile = 8, 6, tileF64NEON
 		k.spin = spinF64NEON
-		k.dot, k.axpy, k.scal = dotF64NEON, axpyF64NEON, scalF64NEON
-		k.dot4, k.axpy4, k.symv4 = dot4F64NEON, axpy4F64NEON, symv4F64NEON
 	}
 	return k
 }
@@ -94,10 +74,17 @@ func kernels32(l Level) kernels[float32] {
 	if l == NEON {
 		k.mr, k.nr, k.tile = 16, 6, tileF32NEON
 		k.spin = spinF32NEON
-		k.dot, k.axpy, k.scal = dotF32NEON, axpyF32NEON, scalF32NEON
-		k.dot4, k.axpy4, k.symv4 = dot4F32NEON, axpy4F32NEON, symv4F32NEON
 	}
 	return k
+}
+
+func vectors64(l Level) vectors {
+	v := genericVectors
+	if l == NEON {
+		v.dot, v.axpy, v.scal = dotF64NEON, axpyF64NEON, scalF64NEON
+		v.dot4, v.axpy4, v.symv4 = dot4F64NEON, axpy4F64NEON, symv4F64NEON
+	}
+	return v
 }
 
 // fewKernelsOf returns the kernels for few columns of a matrix stored in single or double precision.

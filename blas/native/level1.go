@@ -30,8 +30,8 @@ func (b *BLAS) Dscal(n int, alpha float64, x []float64, incX int) {
 
 // ddot, daxpy and dscal call the vector kernels chunk by chunk, on slices of one length.
 
-func (e *engine[T]) ddot(x, y []T) T {
-	var s T
+func (e *double) ddot(x, y []float64) float64 {
+	var s float64
 	for len(x) > vectorChunk {
 		s += e.dot(x[:vectorChunk], y[:vectorChunk])
 		x, y = x[vectorChunk:], y[vectorChunk:]
@@ -39,7 +39,7 @@ func (e *engine[T]) ddot(x, y []T) T {
 	return s + e.dot(x, y)
 }
 
-func (e *engine[T]) daxpy(alpha T, x, y []T) {
+func (e *double) daxpy(alpha float64, x, y []float64) {
 	if alpha == 0 {
 		return
 	}
@@ -50,7 +50,7 @@ func (e *engine[T]) daxpy(alpha T, x, y []T) {
 	e.axpy(alpha, x, y)
 }
 
-func (e *engine[T]) dscal(alpha T, x []T) {
+func (e *double) dscal(alpha float64, x []float64) {
 	for len(x) > vectorChunk {
 		e.scal(alpha, x[:vectorChunk])
 		x = x[vectorChunk:]

@@ -56,12 +56,6 @@ func (b *BLAS) Dsymm(
 	s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64,
 	c []float64, ldc int,
 ) {
-	b.d.symm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
-}
-
-func (e *engine[T]) symm(
-	s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) {
 	checkSide(s)
 	checkUplo(ul)
 	checkSizes(m, n)
@@ -76,30 +70,26 @@ func (e *engine[T]) symm(
 		return
 	}
 	checkLen("a", len(a), order, order, lda)
-	checkLen("b", len(b), m, n, ldb)
+	checkLen("b", len(bb), m, n, ldb)
 	checkLen("c", len(c), m, n, ldc)
-	sym := operand[T]{a, lda, symLower}
+	sym := factor{a, lda, symLower}
 	if ul == gblas.Upper {
 		sym.form = symUpper
 	}
 	if s == gblas.Left {
-		e.gemm(sym, operand[T]{b, ldb, byFree}, m, n, m, alpha, beta, c, ldc, whole)
+		b.d.gemm(sym, factor{bb, ldb, byFree}, m, n, m, alpha, beta, c, ldc, whole)
 		return
 	}
-	e.gemm(operand[T]{b, ldb, bySum}, sym, m, n, n, alpha, beta, c, ldc, whole)
+	b.d.gemm(factor{bb, ldb, bySum}, sym, m, n, n, alpha, beta, c, ldc, whole)
 }
 
 // Dsyrk computes one triangle of c = alpha·op(a)·op(a)ᵀ + beta·c.
 func (b *BLAS) Dsyrk(
 	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
 ) {
-	b.d.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
-}
-
-func (e *engine[T]) syrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
-	fm, want := e.checkRank(ul, t, n, k, a, lda, c, ldc)
-	op := operand[T]{a, lda, fm}
-	e.gemm(op, op, n, n, k, alpha, beta, c, ldc, want)
+	fm, want := checkRank(ul, t, n, k, a, lda, c, ldc)
+	op := factor{a, lda, fm}
+	b.d.gemm(op, op, n, n, k, alpha, beta, c, ldc, want)
 }
 
 // Dsyr2k computes one triangle of c = alpha·(op(a)·op(b)ᵀ + op(b)·op(a)ᵀ) + beta·c.
@@ -107,24 +97,19 @@ func (b *BLAS) Dsyr2k(
 	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int,
 	beta float64, c []float64, ldc int,
 ) {
-	b.d.syr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
-}
-
-func (e *engine[T]) syr2k(
-	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) {
-	fm, want := e.checkRank(ul, t, n, k, a, lda, c, ldc)
-	e.checkRank(ul, t, n, k, b, ldb, c, ldc)
-	for p := 0; n > 0 && (p == 0 || p < k); p += e.kc / 2 {
-		e.addSyr2k(fm, want, n, p, min(p+e.kc/2, k), alpha, a, lda, b, ldb, beta, c, ldc)
+	fm, want := checkRank(ul, t, n, k, a, lda, c, ldc)
+	checkRank(ul, t, n, k, bb, ldb, c, ldc)
+	for p := 0; n > 0 && (p == 0 || p < k); p += b.d.kc / 2 {
+		b.d.addSyr2k(fm, want, n, p, min(p+b.d.kc/2, k), alpha, a, lda, bb, ldb, beta, c, ldc)
 		beta = 1
 	}
 }
 
 // addSyr2k is syr2k of steps p0 to p1 as one product of twice as many, which reads and writes c once: its factors
 // [A B] and [B A] are parts of [A B A].
-func (e *engine[T]) addSyr2k(
-	fm form, want part, n, p0, p1 int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+func (e *double) addSyr2k(
+	fm form, want part, n, p0, p1 int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
+	c []float64, ldc int,
 ) {
 	k := p1 - p0
 	s := e.getScratch(3 * n * k)
@@ -140,12 +125,12 @@ func (e *engine[T]) addSyr2k(
 		copy(line[step:], b[fromB+i*ldb:][:cols])
 		copy(line[2*step:], a[fromA+i*lda:][:cols])
 	}
-	e.gemm(operand[T]{s.wide, ld, fm}, operand[T]{s.wide[step:], ld, fm}, n, n, 2*k, alpha, beta, c, ldc, want)
+	e.gemm(factor{s.wide, ld, fm}, factor{s.wide[step:], ld, fm}, n, n, 2*k, alpha, beta, c, ldc, want)
 	e.scratch.Put(s)
 }
 
 // checkRank checks the arguments of a rank-k update and returns how a is read and the triangle of c.
-func (e *engine[T]) checkRank(ul gblas.Uplo, t gblas.Transpose, n, k int, a []T, lda int, c []T, ldc int) (form, part) {
+func checkRank(ul gblas.Uplo, t gblas.Transpose, n, k int, a []float64, lda int, c []float64, ldc int) (form, part) {
 	checkUplo(ul)
 	checkTranspose(t)
 	checkSizes(n, k)
@@ -184,9 +169,9 @@ func (b *BLAS) Dtrmm(
 }
 
 // tri checks the arguments of a triangular solve or product and runs the one for its side.
-func (e *engine[T]) tri(
-	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int,
-	left, right func(t triangle[T], w int, b []T, ldb int),
+func (e *double) tri(
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	left, right func(t triangle, w int, b []float64, ldb int),
 ) {
 	checkSide(s)
 	checkUplo(ul)
@@ -220,7 +205,7 @@ func (e *engine[T]) tri(
 
 // apart calls f for ranges of the n columns, or rows, of b, in parallel where each is worth a goroutine. Each range
 // packs the triangle, of the given order, for itself.
-func (e *engine[T]) apart(order, n int, f func(lo, hi int)) {
+func (e *double) apart(order, n int, f func(lo, hi int)) {
 	parts := min(par.Threads(), order*order/2*n/jobFlops, n/e.mr)
 	if parts <= 1 {
 		f(0, n)

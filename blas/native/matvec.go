@@ -24,11 +24,11 @@ func rowJobs(m, n int, f func(lo, hi int)) {
 }
 
 // gather returns the vector as a slice of stride one, x itself where it is one.
-func gather[T element](n int, x []T, inc int) []T {
+func gather(n int, x []float64, inc int) []float64 {
 	if inc == 1 {
 		return x[:n]
 	}
-	out := make([]T, n)
+	out := make([]float64, n)
 	i := 0
 	if inc < 0 {
 		i = -(n - 1) * inc
@@ -41,7 +41,7 @@ func gather[T element](n int, x []T, inc int) []T {
 }
 
 // scatter copies the result v back to the vector x of increment inc.
-func scatter[T element](v, x []T, inc int) {
+func scatter(v, x []float64, inc int) {
 	if inc == 1 {
 		return
 	}
@@ -55,9 +55,12 @@ func scatter[T element](v, x []T, inc int) {
 	}
 }
 
-func (e *engine[T]) gemv(
-	tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
+// Dgemv computes y = alpha·op(a)·x + beta·y.
+func (b *BLAS) Dgemv(
+	tA gblas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int,
 ) {
+	e := b.d
 	checkTranspose(tA)
 	checkSizes(m, n)
 	checkStride("A", lda, n)
@@ -93,7 +96,7 @@ func (e *engine[T]) gemv(
 }
 
 // timesVector computes y += alpha·a·x for the len(y)×n a.
-func (e *engine[T]) timesVector(n int, alpha T, a []T, lda int, x, y []T) {
+func (e *double) timesVector(n int, alpha float64, a []float64, lda int, x, y []float64) {
 	s := e.getScratch(0)
 	i := 0
 	for ; i+4 <= len(y); i += 4 {
@@ -111,7 +114,7 @@ func (e *engine[T]) timesVector(n int, alpha T, a []T, lda int, x, y []T) {
 }
 
 // vectorTimes computes y += alpha·aᵀ·x for the len(x)×len(y) a.
-func (e *engine[T]) vectorTimes(alpha T, a []T, lda int, x, y []T) {
+func (e *double) vectorTimes(alpha float64, a []float64, lda int, x, y []float64) {
 	s := e.getScratch(0)
 	n := len(y)
 	i := 0
@@ -129,7 +132,9 @@ func (e *engine[T]) vectorTimes(alpha T, a []T, lda int, x, y []T) {
 	e.scratch.Put(s)
 }
 
-func (e *engine[T]) ger(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
+// Dger computes a += alpha·x·yᵀ.
+func (b *BLAS) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+	e := b.d
 	checkSizes(m, n)
 	checkStride("A", lda, n)
 	checkVector("x", len(x), m, incX)
@@ -149,8 +154,10 @@ func (e *engine[T]) ger(m, n int, alpha T, x []T, incX int, y []T, incY int, a [
 	})
 }
 
-func (e *engine[T]) syr(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) {
-	e.checkSym(ul, n, a, lda)
+// Dsyr computes one triangle of a += alpha·x·xᵀ.
+func (b *BLAS) Dsyr(ul gblas.Uplo, n int, alpha float64, x []float64, incX int, a []float64, lda int) {
+	e := b.d
+	checkSym(ul, n, a, lda)
 	checkVector("x", len(x), n, incX)
 	if n == 0 || alpha == 0 {
 		return
@@ -164,8 +171,12 @@ func (e *engine[T]) syr(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T, l
 	})
 }
 
-func (e *engine[T]) syr2(ul gblas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
-	e.checkSym(ul, n, a, lda)
+// Dsyr2 computes one triangle of a += alpha·(x·yᵀ + y·xᵀ).
+func (b *BLAS) Dsyr2(
+	ul gblas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
+) {
+	e := b.d
+	checkSym(ul, n, a, lda)
 	checkVector("x", len(x), n, incX)
 	checkVector("y", len(y), n, incY)
 	if n == 0 || alpha == 0 || e.ended() {
@@ -190,7 +201,7 @@ func triangleRow(ul gblas.Uplo, i, n int) (lo, hi int) {
 	return i, n
 }
 
-func (e *engine[T]) checkSym(ul gblas.Uplo, n int, a []T, lda int) {
+func checkSym(ul gblas.Uplo, n int, a []float64, lda int) {
 	checkUplo(ul)
 	checkSizes(n)
 	checkStride("A", lda, n)

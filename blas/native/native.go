@@ -31,12 +31,12 @@ var (
 type BLAS struct {
 	gonum.Implementation
 	level Level
-	d     *engine[float64]
+	d     *double
 	s     *engine[float32]
 }
 
 func newBLAS(l Level) *BLAS {
-	return &BLAS{level: l, d: newEngine(kernels64(l)), s: newEngine(kernels32(l))}
+	return &BLAS{level: l, d: &double{newEngine(kernels64(l)), vectors64(l)}, s: newEngine(kernels32(l))}
 }
 
 // Level is the instruction set in use.
@@ -44,5 +44,5 @@ func (b *BLAS) Level() Level { return b.level }
 
 // Until is b with operations that do nothing once over reports true. They share the scratch memory of b.
 func (b *BLAS) Until(over func() bool) *BLAS {
-	return &BLAS{level: b.level, d: b.d.until(over), s: b.s.until(over)}
+	return &BLAS{level: b.level, d: &double{b.d.until(over), b.d.vectors}, s: b.s.until(over)}
 }

@@ -31,7 +31,7 @@ func (b *BLAS) newSymmetric(n int, single, whole bool) *Symmetric {
 	if single {
 		s.single = newPanels(b.s, n, whole)
 	} else {
-		s.double = newPanels(b.d, n, whole)
+		s.double = newPanels(b.d.engine, n, whole)
 	}
 	s.few = newFewer(b, s)
 	return s

@@ -38,8 +38,13 @@ func groupStart(g, q, n int) int {
 	return lo
 }
 
-func (e *engine[T]) symv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
-	e.checkSym(ul, n, a, lda)
+// Dsymv computes y = alpha·a·x + beta·y for the symmetric a of which one triangle is read.
+func (b *BLAS) Dsymv(
+	ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int,
+) {
+	e := b.d
+	checkSym(ul, n, a, lda)
 	checkVector("x", len(x), n, incX)
 	checkVector("y", len(y), n, incY)
 	if n == 0 || e.ended() {
@@ -59,7 +64,7 @@ func (e *engine[T]) symv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x []T, i
 }
 
 // addSymv computes y += alpha·a·x in groups of rows.
-func (e *engine[T]) addSymv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x, y []T) {
+func (e *double) addSymv(ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x, y []float64) {
 	groups := symvGroups(n)
 	s := e.getScratch(groups * n)
 	parts := s.wide
@@ -76,7 +81,7 @@ func (e *engine[T]) addSymv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x, y 
 }
 
 // symvGroup adds what group g of the rows gives to its part of parts.
-func (e *engine[T]) symvGroup(ul gblas.Uplo, n, g, groups int, a []T, lda int, x, parts []T) {
+func (e *double) symvGroup(ul gblas.Uplo, n, g, groups int, a []float64, lda int, x, parts []float64) {
 	r0, r1 := groupStart(g, groups, n/4)*4, groupStart(g+1, groups, n/4)*4
 	if g == groups-1 {
 		r1 = n
@@ -89,7 +94,7 @@ func (e *engine[T]) symvGroup(ul gblas.Uplo, n, g, groups int, a []T, lda int, x
 
 // symvRows adds to y what rows r0 to r1 of the triangle give: each element a(i,j)
 // off the diagonal times x_j to y_i and times x_i to y_j.
-func (e *engine[T]) symvRows(ul gblas.Uplo, n, r0, r1 int, a []T, lda int, x, y []T) {
+func (e *double) symvRows(ul gblas.Uplo, n, r0, r1 int, a []float64, lda int, x, y []float64) {
 	s := e.getScratch(0)
 	i := r0
 	for ; i+4 <= r1; i += 4 {
@@ -122,7 +127,7 @@ func (e *engine[T]) symvRows(ul gblas.Uplo, n, r0, r1 int, a []T, lda int, x, y 
 }
 
 // symvDiagonal is symvRows for a block of four rows on the diagonal.
-func symvDiagonal[T element](ul gblas.Uplo, a []T, lda int, x, y []T) {
+func symvDiagonal(ul gblas.Uplo, a []float64, lda int, x, y []float64) {
 	r1, r2, r3 := a[lda:lda+4], a[2*lda:2*lda+4], a[3*lda:3*lda+4]
 	b10, b20, b21, b30, b31, b32 := r1[0], r2[0], r2[1], r3[0], r3[1], r3[2]
 	if ul == gblas.Upper {

@@ -55,18 +55,20 @@ type kernels[T element] struct {
 	// Nil where they would gain nothing.
 	turn, turn4 func(dst []T, w int, src []T, ld, np int)
 
-	// Vector routines; their slices have one length, at most vectorChunk.
-	dot   func(x, y []T) T                          // Σ x_i·y_i
-	axpy  func(alpha T, x, y []T)                   // y += alpha·x
-	scal  func(alpha T, x []T)                      // x *= alpha
-	div   func(d T, x []T)                          // x /= d
-	dot4  func(r *[4]T, a []T, ld int, x []T)       // r[q] = Σ_i a[q·ld+i]·x_i
-	axpy4 func(w *[4]T, a []T, ld int, y []T)       // y_i += Σ_q w[q]·a[q·ld+i]
-	symv4 func(r, w *[4]T, a []T, ld int, x, y []T) // both at once: r from x, y from w
+	spin func(n int) int // n steps of multiply-adds on registers; returns the operations done, for measurements
+}
 
-	// Measurements.
-	spin func(n int) int // n steps of multiply-adds on registers; returns the operations done
-	read func(x []T) T   // Σ x_i for a length that is a multiple of 32
+// vectors are the routines on vectors of one instruction set. Slices have one length, at most vectorChunk.
+type vectors struct {
+	dot   func(x, y []float64) float64                                // Σ x_i·y_i
+	axpy  func(alpha float64, x, y []float64)                         // y += alpha·x
+	scal  func(alpha float64, x []float64)                            // x *= alpha
+	div   func(d float64, x []float64)                                // x /= d
+	dot4  func(r *[4]float64, a []float64, ld int, x []float64)       // r[q] = Σ_i a[q·ld+i]·x_i
+	axpy4 func(w *[4]float64, a []float64, ld int, y []float64)       // y_i += Σ_q w[q]·a[q·ld+i]
+	symv4 func(r, w *[4]float64, a []float64, ld int, x, y []float64) // both at once: r from x, y from w
+
+	read func(x []float64) float64 // Σ x_i for a length that is a multiple of 32, for measurements
 }
 
 const maxNR, maxMR = 8, 48
@@ -107,9 +109,11 @@ func store[T element](t *tile, acc []T, ld int) {
 
 // generic is the reference table, which each level overrides where it has something faster.
 func generic[T element]() kernels[T] {
-	return kernels[T]{
-		mr: 8, nr: 4, tile: tileGeneric[T](8), dot: dotGeneric[T], axpy: axpyGeneric[T], scal: scalGeneric[T],
-		div: divGeneric[T], dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T],
-		spin: spinGeneric[T], read: readGeneric[T],
-	}
+	return kernels[T]{mr: 8, nr: 4, tile: tileGeneric[T](8), spin: spinGeneric[T]}
+}
+
+// genericVectors is the same for vectors.
+var genericVectors = vectors{
+	dot: dotGeneric, axpy: axpyGeneric, scal: scalGeneric, div: divGeneric, dot4: dot4Generic, axpy4: axpy4Generic,
+	symv4: symv4Generic, read: readGeneric,
 }

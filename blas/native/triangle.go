@@ -6,22 +6,25 @@ import (
 	gblas "gonum.org/v1/gonum/blas"
 )
 
+// factor is one of a product in double precision.
+type factor = operand[float64]
+
 // triangle is op(A) for a triangular A of order n, ready to be split.
-type triangle[T element] struct {
-	a     []T
+type triangle struct {
+	a     []float64
 	ld, n int
 	trans bool // op transposes
 	low   bool // op(A), not A, is lower triangular
 	unit  bool
 }
 
-func newTriangle[T element](ul gblas.Uplo, t gblas.Transpose, d gblas.Diag, n int, a []T, lda int) triangle[T] {
+func newTriangle(ul gblas.Uplo, t gblas.Transpose, d gblas.Diag, n int, a []float64, lda int) triangle {
 	trans := t != gblas.NoTrans
-	return triangle[T]{a: a, ld: lda, n: n, trans: trans, low: (ul == gblas.Lower) != trans, unit: d == gblas.Unit}
+	return triangle{a: a, ld: lda, n: n, trans: trans, low: (ul == gblas.Lower) != trans, unit: d == gblas.Unit}
 }
 
 // at is element (i,j) of op(A).
-func (t triangle[T]) at(i, j int) T {
+func (t triangle) at(i, j int) float64 {
 	if t.trans {
 		i, j = j, i
 	}
@@ -29,24 +32,24 @@ func (t triangle[T]) at(i, j int) T {
 }
 
 // sub is the triangle of order n from diagonal element i on.
-func (t triangle[T]) sub(i, n int) triangle[T] {
+func (t triangle) sub(i, n int) triangle {
 	t.a, t.n = t.a[i*t.ld+i:], n
 	return t
 }
 
 // left is the block of op(A) from (i,j) on as the left factor of a product, right as the right one.
-func (t triangle[T]) left(i, j int) operand[T] {
+func (t triangle) left(i, j int) factor {
 	if t.trans {
-		return operand[T]{t.a[j*t.ld+i:], t.ld, byFree}
+		return factor{t.a[j*t.ld+i:], t.ld, byFree}
 	}
-	return operand[T]{t.a[i*t.ld+j:], t.ld, bySum}
+	return factor{t.a[i*t.ld+j:], t.ld, bySum}
 }
 
-func (t triangle[T]) right(i, j int) operand[T] {
+func (t triangle) right(i, j int) factor {
 	if t.trans {
-		return operand[T]{t.a[j*t.ld+i:], t.ld, bySum}
+		return factor{t.a[j*t.ld+i:], t.ld, bySum}
 	}
-	return operand[T]{t.a[i*t.ld+j:], t.ld, byFree}
+	return factor{t.a[i*t.ld+j:], t.ld, byFree}
 }
 
 const (
@@ -55,10 +58,10 @@ const (
 )
 
 // half is where a triangle is split: near the middle, at a multiple of the base.
-func (t triangle[T]) half() int { return (t.n/2 + triangleBase - 1) / triangleBase * triangleBase }
+func (t triangle) half() int { return (t.n/2 + triangleBase - 1) / triangleBase * triangleBase }
 
 // solveLeft overwrites the n×w b by op(A)⁻¹·b, by halves (doi:10.1147/rd.416.0737).
-func (e *engine[T]) solveLeft(t triangle[T], w int, b []T, ldb int) {
+func (e *double) solveLeft(t triangle, w int, b []float64, ldb int) {
 	if w == 1 && ldb == 1 {
 		e.solveVector(t, b[:t.n])
 		return
@@ -73,12 +76,12 @@ func (e *engine[T]) solveLeft(t triangle[T], w int, b []T, ldb int) {
 		first, last, r = h, 0, h
 	}
 	e.solveLeft(t.sub(first, t.n-r), w, b[first*ldb:], ldb)
-	e.gemm(t.left(last, first), operand[T]{b[first*ldb:], ldb, byFree}, r, w, t.n-r, -1, 1, b[last*ldb:], ldb, whole)
+	e.gemm(t.left(last, first), factor{b[first*ldb:], ldb, byFree}, r, w, t.n-r, -1, 1, b[last*ldb:], ldb, whole)
 	e.solveLeft(t.sub(last, r), w, b[last*ldb:], ldb)
 }
 
 // solveRight overwrites the m×n b by b·op(A)⁻¹.
-func (e *engine[T]) solveRight(t triangle[T], m int, b []T, ldb int) {
+func (e *double) solveRight(t triangle, m int, b []float64, ldb int) {
 	if t.n <= triangleBase {
 		e.transposed(t, m, b, ldb, true)
 		return
@@ -89,12 +92,12 @@ func (e *engine[T]) solveRight(t triangle[T], m int, b []T, ldb int) {
 		first, last, r = 0, h, t.n-h
 	}
 	e.solveRight(t.sub(first, t.n-r), m, b[first:], ldb)
-	e.gemm(operand[T]{b[first:], ldb, bySum}, t.right(first, last), m, r, t.n-r, -1, 1, b[last:], ldb, whole)
+	e.gemm(factor{b[first:], ldb, bySum}, t.right(first, last), m, r, t.n-r, -1, 1, b[last:], ldb, whole)
 	e.solveRight(t.sub(last, r), m, b[last:], ldb)
 }
 
 // timesLeft overwrites the n×w b by op(A)·b.
-func (e *engine[T]) timesLeft(t triangle[T], w int, b []T, ldb int) {
+func (e *double) timesLeft(t triangle, w int, b []float64, ldb int) {
 	if t.n <= triangleBase {
 		e.columns(t, w, b, ldb, false)
 		return
@@ -106,12 +109,12 @@ func (e *engine[T]) timesLeft(t triangle[T], w int, b []T, ldb int) {
 	}
 	// The rows done first still need the others as they were.
 	e.timesLeft(t.sub(first, r), w, b[first*ldb:], ldb)
-	e.gemm(t.left(first, last), operand[T]{b[last*ldb:], ldb, byFree}, r, w, t.n-r, 1, 1, b[first*ldb:], ldb, whole)
+	e.gemm(t.left(first, last), factor{b[last*ldb:], ldb, byFree}, r, w, t.n-r, 1, 1, b[first*ldb:], ldb, whole)
 	e.timesLeft(t.sub(last, t.n-r), w, b[last*ldb:], ldb)
 }
 
 // timesRight overwrites the m×n b by b·op(A).
-func (e *engine[T]) timesRight(t triangle[T], m int, b []T, ldb int) {
+func (e *double) timesRight(t triangle, m int, b []float64, ldb int) {
 	if t.n <= triangleBase {
 		e.transposed(t, m, b, ldb, false)
 		return
@@ -122,18 +125,18 @@ func (e *engine[T]) timesRight(t triangle[T], m int, b []T, ldb int) {
 		first, last, r = h, 0, t.n-h
 	}
 	e.timesRight(t.sub(first, r), m, b[first:], ldb)
-	e.gemm(operand[T]{b[last:], ldb, bySum}, t.right(last, first), m, r, t.n-r, 1, 1, b[first:], ldb, whole)
+	e.gemm(factor{b[last:], ldb, bySum}, t.right(last, first), m, r, t.n-r, 1, 1, b[first:], ldb, whole)
 	e.timesRight(t.sub(last, t.n-r), m, b[last:], ldb)
 }
 
 // columns solves op(A)·x = b for pieces of the w columns of b, or computes op(A)·b.
-func (e *engine[T]) columns(t triangle[T], w int, b []T, ldb int, solve bool) {
+func (e *double) columns(t triangle, w int, b []float64, ldb int, solve bool) {
 	for lo := 0; lo < w; lo += triangleWidth {
 		e.someColumns(t, min(triangleWidth, w-lo), b[lo:], ldb, solve)
 	}
 }
 
-func (e *engine[T]) someColumns(t triangle[T], w int, b []T, ldb int, solve bool) {
+func (e *double) someColumns(t triangle, w int, b []float64, ldb int, solve bool) {
 	if solve {
 		e.solveRows(t, w, b, ldb)
 	} else {
@@ -142,14 +145,14 @@ func (e *engine[T]) someColumns(t triangle[T], w int, b []T, ldb int, solve bool
 }
 
 // transposed does to the rows of the m×n b, read as columns, what columns does for op(A)ᵀ.
-func (e *engine[T]) transposed(t triangle[T], m int, b []T, ldb int, solve bool) {
+func (e *double) transposed(t triangle, m int, b []float64, ldb int, solve bool) {
 	t.trans, t.low = !t.trans, !t.low
 	for lo := 0; lo < m; lo += triangleWidth {
 		e.someRows(t, min(triangleWidth, m-lo), b[lo*ldb:], ldb, solve)
 	}
 }
 
-func (e *engine[T]) someRows(t triangle[T], m int, b []T, ldb int, solve bool) {
+func (e *double) someRows(t triangle, m int, b []float64, ldb int, solve bool) {
 	// A stride that is no power of two keeps the columns out of each other's way in the cache.
 	const ld = triangleWidth + 8
 	s := e.getScratch(t.n * ld)
@@ -160,7 +163,7 @@ func (e *engine[T]) someRows(t triangle[T], m int, b []T, ldb int, solve bool) {
 }
 
 // solveRows solves op(A)·x = b for the w columns of b by substitution, row by row.
-func (e *engine[T]) solveRows(t triangle[T], w int, b []T, ldb int) {
+func (e *double) solveRows(t triangle, w int, b []float64, ldb int) {
 	for s := range t.n {
 		i := s
 		if !t.low {
@@ -183,7 +186,7 @@ func (e *engine[T]) solveRows(t triangle[T], w int, b []T, ldb int) {
 }
 
 // timesRows computes op(A)·b for the w columns of b in place, row by row.
-func (e *engine[T]) timesRows(t triangle[T], w int, b []T, ldb int) {
+func (e *double) timesRows(t triangle, w int, b []float64, ldb int) {
 	for s := t.n - 1; s >= 0; s-- {
 		i := s
 		if !t.low {

@@ -9,10 +9,7 @@ import gblas "gonum.org/v1/gonum/blas"
 func (b *BLAS) Dtrsv(
 	ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	b.d.trsv(ul, tA, d, n, a, lda, x, incX)
-}
-
-func (e *engine[T]) trsv(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []T, lda int, x []T, incX int) {
+	e := b.d
 	checkUplo(ul)
 	checkTranspose(tA)
 	checkDiag(d)
@@ -30,7 +27,7 @@ func (e *engine[T]) trsv(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int,
 
 // solveVector overwrites x by op(A)⁻¹·x. It goes through x by blocks; A is read
 // along its rows, those of a block together, whether op transposes or not.
-func (e *engine[T]) solveVector(t triangle[T], x []T) {
+func (e *double) solveVector(t triangle, x []float64) {
 	for done := 0; done < t.n; done += triangleBase {
 		b := min(triangleBase, t.n-done)
 		i, known := done, 0 // the block, and where those before it begin
@@ -53,7 +50,7 @@ func (e *engine[T]) solveVector(t triangle[T], x []T) {
 }
 
 // substitute is solveVector element by element.
-func (t triangle[T]) substitute(x []T) {
+func (t triangle) substitute(x []float64) {
 	for s := range t.n {
 		i, j0, j1 := s, 0, s
 		if !t.low {

@@ -6,8 +6,8 @@ package native
 // goroutine can be stopped, inside one it cannot.
 const vectorChunk = 1 << 14
 
-func dotGeneric[T element](x, y []T) T {
-	var s0, s1 T
+func dotGeneric(x, y []float64) float64 {
+	var s0, s1 float64
 	y = y[:len(x)]
 	i := 0
 	for ; i+2 <= len(x); i += 2 {
@@ -20,39 +20,39 @@ func dotGeneric[T element](x, y []T) T {
 	return s0 + s1
 }
 
-func axpyGeneric[T element](alpha T, x, y []T) {
+func axpyGeneric(alpha float64, x, y []float64) {
 	y = y[:len(x)]
 	for i, v := range x {
 		y[i] += alpha * v
 	}
 }
 
-func scalGeneric[T element](alpha T, x []T) {
+func scalGeneric(alpha float64, x []float64) {
 	for i := range x {
 		x[i] *= alpha
 	}
 }
 
-func divGeneric[T element](d T, x []T) {
+func divGeneric(d float64, x []float64) {
 	for i := range x {
 		x[i] /= d
 	}
 }
 
-func dot4Generic[T element](r *[4]T, a []T, ld int, x []T) {
+func dot4Generic(r *[4]float64, a []float64, ld int, x []float64) {
 	n := len(x)
 	a0, a1, a2, a3 := a[:n], a[ld:ld+n], a[2*ld:2*ld+n], a[3*ld:3*ld+n]
-	var s0, s1, s2, s3 T
+	var s0, s1, s2, s3 float64
 	for i, v := range x {
 		s0 += a0[i] * v
 		s1 += a1[i] * v
 		s2 += a2[i] * v
 		s3 += a3[i] * v
 	}
-	*r = [4]T{s0, s1, s2, s3}
+	*r = [4]float64{s0, s1, s2, s3}
 }
 
-func axpy4Generic[T element](w *[4]T, a []T, ld int, y []T) {
+func axpy4Generic(w *[4]float64, a []float64, ld int, y []float64) {
 	n := len(y)
 	a0, a1, a2, a3 := a[:n], a[ld:ld+n], a[2*ld:2*ld+n], a[3*ld:3*ld+n]
 	w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
@@ -61,7 +61,7 @@ func axpy4Generic[T element](w *[4]T, a []T, ld int, y []T) {
 	}
 }
 
-func symv4Generic[T element](r, w *[4]T, a []T, ld int, x, y []T) {
+func symv4Generic(r, w *[4]float64, a []float64, ld int, x, y []float64) {
 	dot4Generic(r, a, ld, x)
 	axpy4Generic(w, a, ld, y)
 }

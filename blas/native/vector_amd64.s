@@ -3,7 +3,6 @@
 #include "textflag.h"
 #include "funcdata.h"
 
-// float64
 #define DOT ·dotF64AVX2
 #define AXPY ·axpyF64AVX2
 #define SCAL ·scalF64AVX2
@@ -25,28 +24,4 @@
 #define MULS VMULSD
 #define QUOTS VDIVSD
 #define HSUM(y, x, t) VEXTRACTF128 $1, y, t; VADDPD t, x, x; VHADDPD x, x, x
-#include "vector_avx2.h"
-
-// float32
-#define DOT ·dotF32AVX2
-#define AXPY ·axpyF32AVX2
-#define SCAL ·scalF32AVX2
-#define DIV ·divF32AVX2
-#define DOT4 ·dot4F32AVX2
-#define AXPY4 ·axpy4F32AVX2
-#define SYMV4 ·symv4F32AVX2
-#define DOTARGS 52
-#define ES 4
-#define LANES 8
-#define MOV VMOVUPS
-#define FMA VFMADD231PS
-#define MUL VMULPS
-#define QUOT VDIVPS
-#define ADD VADDPS
-#define BCAST VBROADCASTSS
-#define MOVS VMOVSS
-#define FMAS VFMADD231SS
-#define MULS VMULSS
-#define QUOTS VDIVSS
-#define HSUM(y, x, t) VEXTRACTF128 $1, y, t; VADDPS t, x, x; VHADDPS x, x, x; VHADDPS x, x, x
 #include "vector_avx2.h"

@@ -1,5 +1,5 @@
-// The vector routines on 256-bit registers. It is included once per element
-// type, with these names defined:
+// The vector routines on 256-bit registers. They are included with these
+// names defined:
 //
 //	DOT AXPY SCAL DIV DOT4 AXPY4 SYMV4  the routines, declared in kernels_amd64.go
 //	ES, LANES                       bytes of an element, elements of a vector

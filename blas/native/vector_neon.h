@@ -1,5 +1,5 @@
-// The vector routines on 128-bit registers. It is included once per element type,
-// with these names defined:
+// The vector routines on 128-bit registers. They are included with these
+// names defined:
 //
 //	DOT AXPY SCAL DOT4 AXPY4 SYMV4  the routines, declared in kernels_arm64.go
 //	ES, SHIFT                       bytes of an element, and their logarithm

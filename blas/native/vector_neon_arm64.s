@@ -3,7 +3,6 @@
 #include "textflag.h"
 #include "funcdata.h"
 
-// float64
 #define DOT ·dotF64NEON
 #define AXPY ·axpyF64NEON
 #define SCAL ·scalF64NEON
@@ -21,24 +20,4 @@
 #define MOV FMOVD
 #define MADD FMADDD
 #define MULS FMULD
-#include "vector_neon.h"
-
-// float32
-#define DOT ·dotF32NEON
-#define AXPY ·axpyF32NEON
-#define SCAL ·scalF32NEON
-#define DOT4 ·dot4F32NEON
-#define AXPY4 ·axpy4F32NEON
-#define SYMV4 ·symv4F32NEON
-#define DOTARGS 52
-#define ES 4
-#define SHIFT 2
-#define FMLA(d, n, m) WORD $(0x4E20CC00 | ((m)<<16) | ((n)<<5) | (d))
-#define FMLAE(d, n, m) WORD $(0x4F801000 | ((m)<<16) | ((n)<<5) | (d))
-#define FADD(d, n) WORD $(0x4E20D400 | ((n)<<16) | ((d)<<5) | (d))
-#define FMULE(d, n, m) WORD $(0x4F809000 | ((m)<<16) | ((n)<<5) | (d))
-#define HSUM(d) WORD $(0x6E20D400 | ((d)<<16) | ((d)<<5) | (d)); WORD $(0x7E30D800 | ((d)<<5) | (d))
-#define MOV FMOVS
-#define MADD FMADDS
-#define MULS FMULS
 #include "vector_neon.h"
