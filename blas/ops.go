@@ -91,6 +91,13 @@ func Clone(a General) General {
 	return c
 }
 
+// Transposed is aᵀ, a matrix of its own.
+func Transposed(a General) General {
+	t := NewGeneral(a.Cols, a.Rows)
+	transpose(t.Data, t.Stride, a.Data, a.Stride, a.Rows, a.Cols)
+	return t
+}
+
 // TakeRows returns a copy of the rows idx of a, in that order.
 func TakeRows(a General, idx []int) General {
 	b := NewGeneral(len(idx), a.Cols)

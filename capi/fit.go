@@ -25,18 +25,6 @@ import (
 	"github.com/iokl/iokl/internal/host"
 )
 
-// launch reads the options and hands out the job that begin starts.
-func launch(options *C.char, at *C.iokl_handle, begin func(opt iokl.Options) *host.Job) error {
-	if err := given(at, "job"); err != nil {
-		return err
-	}
-	opt, err := host.FitOptions(text(options))
-	if err == nil {
-		put(at, begin(opt))
-	}
-	return err
-}
-
 // source is X and Y.
 func source(X, Y *C.iokl_matrix) (s host.Source, err error) {
 	s.X, err = matrix(X, "X")
@@ -47,25 +35,32 @@ func source(X, Y *C.iokl_matrix) (s host.Source, err error) {
 
 //export iokl_fit
 func iokl_fit(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return learn(X, Y, options, at, e, host.Fit)
+	return learn(options, at, e, host.Fit, func() (host.Source, error) { return source(X, Y) })
 }
 
 //export iokl_cross_validate
 func iokl_cross_validate(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return learn(X, Y, options, at, e, host.CrossValidate)
+	return learn(options, at, e, host.CrossValidate, func() (host.Source, error) { return source(X, Y) })
 }
 
-// learn starts a job on X and Y.
+// learn reads the data and the options, and hands out the job that begin starts on them.
 func learn(
-	X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error,
-	begin func(host.Source, iokl.Options) *host.Job,
+	options *C.char, at *C.iokl_handle, e *C.iokl_error, begin func(host.Source, iokl.Options) *host.Job,
+	data func() (host.Source, error),
 ) C.iokl_status {
 	return call(e, func() error {
-		s, err := source(X, Y)
+		s, err := data()
 		if err != nil {
 			return err
 		}
-		return launch(options, at, func(opt iokl.Options) *host.Job { return begin(s, opt) })
+		if err := given(at, "job"); err != nil {
+			return err
+		}
+		opt, err := host.FitOptions(text(options))
+		if err == nil {
+			put(at, begin(s, opt))
+		}
+		return err
 	})
 }
 
@@ -74,15 +69,11 @@ func iokl_fit_classes(
 	X *C.iokl_matrix, codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t, options *C.char,
 	at *C.iokl_handle, e *C.iokl_error,
 ) C.iokl_status {
-	return call(e, func() (err error) {
-		var s host.Source
-		if s.X, err = matrix(X, "X"); err != nil {
-			return err
+	return learn(options, at, e, host.Fit, func() (s host.Source, err error) {
+		if s.X, err = matrix(X, "X"); err == nil {
+			s.Labels, err = labels(codes, rows, classes, n)
 		}
-		if s.Labels, err = labels(codes, rows, classes, n); err != nil {
-			return err
-		}
-		return launch(options, at, func(opt iokl.Options) *host.Job { return host.Fit(s, opt) })
+		return s, err
 	})
 }
 
@@ -112,15 +103,11 @@ func labels(codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t) ([]
 func iokl_fit_gram(
 	grams *C.iokl_matrix, m C.int64_t, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error,
 ) C.iokl_status {
-	return call(e, func() (err error) {
-		var s host.Source
-		if s.Grams, err = matrices(grams, m, "grams"); err != nil {
-			return err
+	return learn(options, at, e, host.Fit, func() (s host.Source, err error) {
+		if s.Grams, err = matrices(grams, m, "grams"); err == nil {
+			s.Y, err = matrix(Y, "Y")
 		}
-		if s.Y, err = matrix(Y, "Y"); err != nil {
-			return err
-		}
-		return launch(options, at, func(opt iokl.Options) *host.Job { return host.Fit(s, opt) })
+		return s, err
 	})
 }
 

@@ -147,7 +147,7 @@ func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
 	N, n := Y.Rows, Y.Cols
 	full := blas.General{Rows: n, Cols: n}
 	k := min(N, n)
-	T := transpose(Y) // n×N
+	T := blas.Transposed(Y) // n×N
 	if n <= N {
 		T = blas.Clone(Y)
 	}
@@ -167,7 +167,7 @@ func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
 	case n <= N && rank == n:
 		return full, nil
 	case n <= N:
-		return transpose(blas.View(vt, 0, 0, rank, n)), nil
+		return blas.Transposed(blas.View(vt, 0, 0, rank, n)), nil
 	case rank == k:
 		return T, nil
 	}
@@ -255,14 +255,4 @@ func columnNorms(a blas.General) []float64 {
 		}
 	}
 	return norms
-}
-
-func transpose(a blas.General) blas.General {
-	t := blas.NewGeneral(a.Cols, a.Rows)
-	for i := range a.Rows {
-		for j, v := range blas.Row(a, i) {
-			t.Data[j*t.Stride+i] = v
-		}
-	}
-	return t
 }

@@ -60,15 +60,10 @@ func (w *waves) term(m *Map, omega blas.General) formula.Term {
 
 // frequencies are the phases of the unit vectors, n×d.
 func (s *structured) frequencies(d int) blas.General {
-	unit, phases, omega := blas.NewGeneral(d, d), blas.NewGeneral(d, s.n), blas.NewGeneral(s.n, d)
+	unit, phases := blas.NewGeneral(d, d), blas.NewGeneral(d, s.n)
 	for f := range d {
 		unit.Data[f*d+f] = 1
 	}
 	s.phases(phases, unit)
-	for i := range s.n {
-		for f := range d {
-			omega.Data[i*d+f] = phases.Data[f*s.n+i]
-		}
-	}
-	return omega
+	return blas.Transposed(phases)
 }

@@ -24,20 +24,14 @@ type Options struct {
 	// Unit is the rounding unit of the operator's arithmetic; 0 means 2⁻⁵³. Bounds
 	// are multiples of it that grow with the size and the magnitudes involved.
 	Unit float64
-	// Cols are the block widths to try; nil means 1, 2, 3, 7 and 17.
-	Cols []int
 	// Allocates says that the operator may allocate at every call.
 	Allocates bool
 }
 
 func (o Options) unit() float64 { return cmp.Or(o.Unit, 0x1p-53) }
 
-func (o Options) cols() []int {
-	if o.Cols != nil {
-		return o.Cols
-	}
-	return []int{1, 2, 3, 7, 17}
-}
+// widths are the numbers of columns that blocks are tried with.
+var widths = []int{1, 2, 3, 7, 17}
 
 // Run checks A against the dense matrix want of the same order.
 func Run(t *testing.T, A linop.Operator, want blas.General, opt Options) {
@@ -47,14 +41,14 @@ func Run(t *testing.T, A linop.Operator, want blas.General, opt Options) {
 	}
 	rng := rand.New(rand.NewPCG(1, uint64(A.Dim())))
 	ref := newMatrix(want)
-	for _, k := range opt.cols() {
+	for _, k := range widths {
 		product(t, A, ref, k, opt, rng)
 	}
 	dense(t, A, want, opt)
 	symmetric(t, A, ref, opt, rng)
 	linear(t, A, ref, opt, rng)
 	if !opt.Allocates {
-		allocations(t, A, opt, rng)
+		allocations(t, A, rng)
 	}
 }
 
@@ -167,9 +161,9 @@ func Allocations(runs int, f func()) float64 {
 	return testing.AllocsPerRun(runs, f)
 }
 
-func allocations(t *testing.T, A linop.Operator, opt Options, rng *rand.Rand) {
+func allocations(t *testing.T, A linop.Operator, rng *rand.Rand) {
 	t.Helper()
-	for _, k := range opt.cols() {
+	for _, k := range widths {
 		x, dst := random(rng, A.Dim(), k, 0), random(rng, A.Dim(), k, 0)
 		if a := Allocations(5, func() { A.Apply(dst, x) }); a > 0 {
 			t.Errorf("Apply with %d columns allocates %g times a call", k, a)
@@ -253,7 +247,7 @@ func RunSum(t *testing.T, S linop.Sum, terms []blas.General, opt Options) {
 	for j := range refs {
 		refs[j] = newMatrix(terms[j])
 	}
-	for _, k := range opt.cols() {
+	for _, k := range widths {
 		forms(t, S, refs, k, opt, rng)
 	}
 	for j, k := range terms {

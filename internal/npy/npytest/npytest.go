@@ -2,6 +2,7 @@
 package npytest
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,16 +13,11 @@ import (
 // Load returns the arrays of testdata/name.npz by their names.
 func Load(t testing.TB, name string) map[string]*npy.Array {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name+".npz"))
+	all, err := os.ReadFile(filepath.Join("testdata", name+".npz"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := npy.NewArchive(f, info.Size())
+	z, err := npy.NewArchive(bytes.NewReader(all), int64(len(all)))
 	if err != nil {
 		t.Fatal(err)
 	}
