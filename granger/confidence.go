@@ -162,7 +162,7 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 		sum.Rounds = all
 		total.Add(sum)
 		if rounds.Trace != nil {
-			if err := rounds.Trace(total.clone()); err != nil {
+			if err := rounds.Trace(Counts{total.Of, total.Rounds, blas.Clone(total.Count)}); err != nil {
 				return total, err
 			}
 		}

@@ -33,11 +33,6 @@ func (c *Counts) Add(other Counts) {
 	blas.AddScaled(c.Count, 1, other.Count)
 }
 
-func (c Counts) clone() Counts {
-	c.Count = blas.Clone(c.Count)
-	return c
-}
-
 // Frequency is Count/Rounds: for [Stability], how often each edge was among the selected.
 func (c Counts) Frequency() blas.General {
 	f := blas.Clone(c.Count)

@@ -230,7 +230,10 @@ func (e *engine) fitStacked(ctx context.Context, models []model, work []prepared
 	phase.Do(ctx, phase.Predict, func(context.Context) { F = e.predictStacked(b, work[0].other) })
 	for i, f := range b.targets {
 		m := &models[i]
-		m.Eta, m.Norms, m.Objective, m.Iter = f.eta, f.norms(), f.value, f.iter
+		m.Eta, m.Objective, m.Iter = f.eta, f.value, f.iter
+		for j, e := range f.eta {
+			m.Norms = append(m.Norms, e*math.Sqrt(f.forms[j]))
+		}
 		if f.value > 0 {
 			m.RelativeGap = f.gap / f.value
 		}

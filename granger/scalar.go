@@ -226,12 +226,3 @@ func (f *target) update() {
 		blas.Scal(1/sum, f.eta)
 	}
 }
-
-// norms returns ‖f_j‖ = η_j·√c_j of every kernel.
-func (f *target) norms() []float64 {
-	out := make([]float64, len(f.eta))
-	for j, e := range f.eta {
-		out[j] = e * math.Sqrt(f.forms[j])
-	}
-	return out
-}

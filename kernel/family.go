@@ -155,11 +155,6 @@ func (s *side) lay(f *family, X blas.General, shift []float64) error {
 		}
 		return nil
 	}
-	return s.norms()
-}
-
-// norms fills the squared norms, and fails when they overflow.
-func (s *side) norms() error {
 	s.norm = blas.Resize(s.norm, s.x.Rows)
 	for i := range s.norm {
 		row := blas.Row(s.x, i)

@@ -127,15 +127,11 @@ func (s Spec) subsets(d int, groups []Group, term int) ([]subset, error) {
 			return out, inRange(out, d)
 		}
 	}
-	return nil, fmt.Errorf("unknown group %q (have %s)", s.Features, groupNames(groups))
-}
-
-func groupNames(groups []Group) string {
 	var names []string
 	for _, g := range groups {
 		names = append(names, g.Name)
 	}
-	return cmp.Or(strings.Join(names, ", "), "none")
+	return nil, fmt.Errorf("unknown group %q (have %s)", s.Features, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // inRange checks every column against the width d of the data.

@@ -298,7 +298,9 @@ func (a *Accumulator) run(ctx context.Context, src Source) error {
 			return err
 		}
 		b, err := blocks.Next(ctx)
-		b, skip = b.after(skip)
+		if rows := min(int64(b.X.Rows), skip); rows > 0 {
+			b, skip = b.Part(int(rows), b.X.Rows), skip-rows
+		}
 		var failed error
 		phase.Do(ctx, phase.FormK, func(context.Context) { failed = a.Add(b) })
 		if failed != nil {
@@ -317,15 +319,6 @@ func (a *Accumulator) run(ctx context.Context, src Source) error {
 			return err
 		}
 	}
-}
-
-// after is the block without its first rows, up to skip of them, and what is left to skip.
-func (b Block) after(skip int64) (Block, int64) {
-	rows := min(int64(b.X.Rows), skip)
-	if rows == 0 {
-		return b, skip
-	}
-	return b.Part(int(rows), b.X.Rows), skip - rows
 }
 
 // report tells the caller where the pass is, and saves it when that is due.
