@@ -270,7 +270,8 @@ func TestReducedSumCheck(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	terms, _ := randomTerms(rng, 6, 2)
 	s := &reducedSum{
-		inner: linop.NewGramSum(terms, nil, blas.Float64), be: blas.Active(), idx: []int{0, 1, 2}, U: blas.NewGeneral(3, 0),
+		inner: linop.NewGramSum(terms, nil, blas.Float64), be: blas.Active(), idx: []int{0, 1, 2},
+		U: blas.NewGeneral(3, 0),
 	}
 	solve := func() error {
 		_, err := bcd.Solve(context.Background(),

@@ -12,9 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/order"
-	"gonum.org/v1/gonum/floats"
 )
 
 // maxPowers bounds a range b^i..b^j, against slips such as 2^-6..2^600.

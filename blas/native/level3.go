@@ -170,8 +170,8 @@ func (b *BLAS) Dtrmm(
 
 // tri checks the arguments of a triangular solve or product and runs the one for its side.
 func (e *double) tri(
-	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int,
-	left, right func(t triangle, w int, b []float64, ldb int),
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
+	b []float64, ldb int, left, right func(t triangle, w int, b []float64, ldb int),
 ) {
 	checkSide(s)
 	checkUplo(ul)
