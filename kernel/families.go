@@ -209,11 +209,7 @@ func init() {
 		values: func(k *Kernel) func(dst, src []float64) {
 			alpha := k.Params[0]
 			scale := 0.5 / alpha / k.Width / k.Width
-			return func(dst, src []float64) {
-				for i, r2 := range src {
-					dst[i] = math.Exp(-alpha * math.Log1p(scale*r2))
-				}
-			}
+			return pointwise(func(r2 float64) float64 { return math.Exp(-alpha * math.Log1p(scale*r2)) })
 		},
 		// exp(−τr²/2) is averaged over τ = γ/(ασ²), γ of the gamma distribution of shape α.
 		radial: func(k *Kernel, u float64) float64 {

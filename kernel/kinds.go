@@ -181,6 +181,15 @@ func (e *evaluator) row(dst, src []float64) {
 	e.fill(dst, src)
 }
 
+// pointwise makes a row function of a function of one metric value.
+func pointwise(f func(v float64) float64) func(dst, src []float64) {
+	return func(dst, src []float64) {
+		for i, v := range src {
+			dst[i] = f(v)
+		}
+	}
+}
+
 // check checks a value of the parameter; one that is derived may be 0 until it is.
 func (p *param) check(v float64, derived bool) error {
 	switch {
