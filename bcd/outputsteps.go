@@ -257,8 +257,7 @@ func (t *task) approximate() bool {
 func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Problem {
 	p := &interior.Problem{Backend: t.be, Tau: t.tau, Mu: t.mu}
 	if !t.approximate() {
-		blas.Mul(t.be, H, true, false, U, t.space.rhs(pt.eta))
-		p.H, p.S = t.spectral(H, s)
+		p.H, p.S = t.spectral(blas.Product(t.be, true, false, U, t.space.rhs(pt.eta)), s)
 		return p
 	}
 	space := t.space.inSamples()

@@ -147,7 +147,7 @@ func (s *LeaveOut) solve(C blas.General) {
 			out[b] = from[b] * (d - outside)
 		}
 	}
-	s.product(s.res, s.dec.T, s.w)
+	blas.Mul(s.be, s.res, false, false, s.dec.T, s.w)
 	blas.AddScaled(s.res, outside, s.yt)
 	if C.Data != nil {
 		blas.CopyScaled(C, 1/s.mu, s.rest)
