@@ -161,7 +161,7 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 			return nil, err
 		}
 		opt = r.bestOptions()
-	} else if m := d.Offers().InMemory; m != nil {
+	} else if m, ok := d.(learn.InMemory); ok {
 		if err := m.Winsorize(ctx, opt.Kernels); err != nil {
 			return nil, err
 		}
@@ -195,7 +195,7 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if m.learned.Folds = folds; folds == nil && err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m)
 	}
-	if c := d.Offers().InMemory; c != nil && m.learned.LogOdds() && m.learned.HasFolds() {
+	if c, ok := d.(learn.InMemory); ok && m.learned.LogOdds() && m.learned.HasFolds() {
 		m.learned.Calibrate(c.Weight)
 	}
 	return m, err
@@ -245,8 +245,8 @@ func raws(ms []mat.Matrix) []blas.General {
 // withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
 // all of them uses them up.
 func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
-	f := d.Offers().Folded
-	if f == nil || opt.IntervalFolds < 1 {
+	f, ok := d.(learn.Folded)
+	if !ok || opt.IntervalFolds < 1 {
 		return nil, nil
 	}
 	method := opt.method()
@@ -261,8 +261,9 @@ func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 // outOfFold fits the models without each fold that the options ask for, or that a fit of m keeps by default: one that
 // chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
 func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
-	parts, k := d.Offers().InMemory, opt.IntervalFolds
-	if parts == nil || k < 0 {
+	parts, ok := d.(learn.InMemory)
+	k := opt.IntervalFolds
+	if !ok || k < 0 {
 		return nil, nil
 	}
 	own := k > 0 && opt.compared != nil && !opt.oneSetting // each fold chooses its setting

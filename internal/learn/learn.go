@@ -32,7 +32,7 @@ import (
 // All stands for a fold that leaves out nothing.
 const All = -1
 
-// Data is samples to learn from.
+// Data is samples to learn from. Those that can do more are [InMemory], [Table] or [Folded].
 type Data interface {
 	// Size is the number of samples and of targets.
 	Size() (l, n int)
@@ -52,15 +52,6 @@ type Data interface {
 	Constant(fold int) (Errors, error)
 	// Train makes a training set of the samples that are not in the fold, to learn this from.
 	Train(ctx context.Context, specs []string, what Learned, fold int) (Training, error)
-	// Offers is what else these data can do.
-	Offers() Offers
-}
-
-// Offers are data as what can do more; nil for what they cannot.
-type Offers struct {
-	InMemory InMemory
-	Table    Table
-	Folded   Folded
 }
 
 // InMemory is samples in memory: a part of them can be taken, and a model of a part can predict the rest.
@@ -130,11 +121,13 @@ type Training interface {
 	Model(res *bcd.Result) *model.Model
 	// Source is what a model of it keeps for changes of its rows.
 	Source() model.Source
-	// Kernelled is the set itself where its samples are in memory, else nil.
-	Kernelled() Kernelled
-	// Rereads reports whether the operator of the space reads the data again for every product, and what went wrong
-	// while it did.
-	Rereads() (bool, error)
+}
+
+// Rereading is a Training set of which the operator of the space reads the data again for every product.
+type Rereading interface {
+	Training
+	// Err is what went wrong while it did.
+	Err() error
 }
 
 // Kernelled is a Training set of samples in memory.
@@ -315,8 +308,8 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	}
 	release()
 	err = errors.Join(err, end())
-	if _, failed := t.Rereads(); failed != nil {
-		return nil, failed
+	if r, ok := t.(Rereading); ok && r.Err() != nil {
+		return nil, r.Err()
 	}
 	if res == nil {
 		return nil, fault.From(err)

@@ -20,7 +20,7 @@ import (
 
 // LossOf is the loss that data are learned by.
 func LossOf(d Data) loss.Loss {
-	if d := d.Offers().InMemory; d != nil {
+	if d, ok := d.(InMemory); ok {
 		return d.Loss()
 	}
 	return loss.Loss{}
@@ -28,8 +28,8 @@ func LossOf(d Data) loss.Loss {
 
 // Plain reports whether data are learned by squares without weights.
 func Plain(d Data) bool {
-	m := d.Offers().InMemory
-	return m == nil || m.Plain()
+	m, ok := d.(InMemory)
+	return !ok || m.Plain()
 }
 
 // Lead is the index of the loss by which weights and L are learned: of quantiles that nearest ½.
@@ -47,8 +47,8 @@ func Lead(losses []loss.Loss) (at int) {
 func (m *Method) quantiles(
 	ctx context.Context, t Training, p *bcd.Problem, so bcd.Options, losses []loss.Loss, res *bcd.Result,
 ) (*columns.Outputs, error) {
-	r := t.Kernelled()
-	if r == nil || res.Ls != nil {
+	r, ok := t.(Kernelled)
+	if !ok || res.Ls != nil {
 		return nil, fault.Input("several quantiles are for rows or Gram matrices in memory and one output kernel")
 	}
 	at := Lead(losses)

@@ -63,7 +63,7 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, err
 	if s.Learn == Nothing && !single(t) {
 		so.InnerTol = defaults.ExactTol
 	}
-	if rereads, _ := t.Rereads(); rereads && (so.Sylvester == "" || so.Sylvester == "auto") {
+	if _, rereads := t.(Rereading); rereads && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products
 	}
 	return p, so, nil
@@ -78,7 +78,7 @@ func single(t Training) bool {
 
 // kernelsOf are the kernels on the samples of t, and the targets; none where it has explicit features.
 func kernelsOf(t Training) (K linop.Separate, Y blas.General) {
-	if k := t.Kernelled(); k != nil {
+	if k, ok := t.(Kernelled); ok {
 		return k.Kernels()
 	}
 	return nil, Y

@@ -110,7 +110,7 @@ func (a *arm) move(times float64, folds int) {
 // start lists the arms of the first rung: what the user gave, or the dictionaries with fixed weights.
 func (s *race) start(ctx context.Context) error {
 	var given [][]string
-	table := s.data.Offers().Table
+	table := s.table()
 	switch {
 	case s.Kernels != nil:
 		given = s.Kernels
@@ -209,8 +209,12 @@ func (s *race) norms() []string {
 func (s *race) named() bool { return s.Kernels != nil || len(s.Setting.Kernels) > 0 }
 
 // kernelsOpen reports whether the race finds the kernels.
-func (s *race) kernelsOpen() bool {
-	return s.data.Offers().Table != nil && !s.named()
+func (s *race) kernelsOpen() bool { return s.table() != nil && !s.named() }
+
+// table is all samples where they are rows of inputs, else nil.
+func (s *race) table() learn.Table {
+	t, _ := s.all.(learn.Table)
+	return t
 }
 
 // addWhereItFits is add where memory holds the dictionary on the largest part.
@@ -248,7 +252,7 @@ func (s *race) add(ctx context.Context, set learn.Setting) error {
 		if !a.given { // only λ/τ matters
 			a.lambdas = defaults.Path(size * (cmp.Or(set.Tau, outputs) / outputs))
 		}
-		a.closed = s.data.Offers().Table != nil && set.Learn == learn.Nothing && set.OutputKernel == "" &&
+		a.closed = s.table() != nil && set.Learn == learn.Nothing && set.OutputKernel == "" &&
 			dictionary.Exact(set.Kernels) && learn.LossOf(s.data).Kind == loss.Squared
 		a.in = slices.Repeat([]bool{true}, len(a.lambdas))
 		a.move(1, s.folds)

@@ -255,7 +255,7 @@ func (s *race) checkFolds(l int) error {
 	}
 	_, n := s.data.Size()
 	observed, partial := s.data.Cells()
-	inMemory := s.data.Offers().InMemory != nil
+	_, inMemory := s.data.(learn.InMemory)
 	switch {
 	case s.Hide != "" || partial == 0:
 	case inMemory && s.Groups == nil && !s.TimeOrdered && s.Metric != "accuracy" && partial*s.Folds >= l:

@@ -87,7 +87,7 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*
 			continue
 		}
 		if r == nil {
-			if r, err = s.data.Offers().Table.Ridge(f); err != nil {
+			if r, err = s.data.(learn.Table).Ridge(f); err != nil {
 				return err
 			}
 		}
@@ -227,8 +227,8 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		leaver := t.Kernelled()
-		if leaver == nil {
+		leaver, ok := t.(learn.Kernelled)
+		if !ok {
 			return fault.Input("leaving out single rows is for data in memory: use folds")
 		}
 		refits, err := leaver.LeaveOut()

@@ -39,16 +39,16 @@ type rung struct{ samples, targets, repeat int }
 func (s *race) rungs() (list, last []rung) {
 	l, n := s.all.Size()
 	top := rung{samples: l, targets: n}
-	if s.all.Offers().InMemory == nil || s.named() {
+	if _, ok := s.all.(learn.InMemory); !ok || s.named() {
 		return s.repeats(top), nil // the user says what to compare, and means all samples
 	}
-	if s.all.Offers().Table != nil {
+	if t := s.table(); t != nil {
 		most := rung{samples: MostSamples, targets: mostTargets}
 		if s.holed() {
 			most = rung{samples: holedSamples, targets: holedTargets}
 		}
 		// Of every dictionary a cross-Gram matrix for each fold.
-		bytesPerPair := float64(8 * fewFolds * len(bases(len(s.all.Offers().Table.Columns()))))
+		bytesPerPair := float64(8 * fewFolds * len(bases(len(t.Columns()))))
 		holds := math.Sqrt(float64(s.Method.Limit()) / bytesPerPair)
 		top.samples = min(l, max(firstSamples, min(most.samples, int(holds))))
 		if n >= 2*most.targets && s.Metric != "accuracy" {
@@ -117,8 +117,8 @@ func (s *race) run(ctx context.Context) error {
 
 // follow makes fits to all samples start from the lengths of columns that the last rung learned.
 func (s *race) follow() {
-	if d := s.all.Offers().Table; d != nil {
-		d.Follow(s.data)
+	if t := s.table(); t != nil {
+		t.Follow(s.data)
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *race) begins(ctx context.Context) (err error) {
 	l, n := s.all.Size()
 	s.top = s.all
 	if top := list[len(list)-1]; top.samples < l || top.targets < n {
-		if s.top, err = s.all.Offers().Table.Part(s.draw(l, top.samples), s.draw(n, top.targets)); err != nil {
+		if s.top, err = s.table().Part(s.draw(l, top.samples), s.draw(n, top.targets)); err != nil {
 			return err
 		}
 	}
@@ -184,12 +184,12 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	s.data = d
 	if r.samples < l {
 		rows := s.draw(l, r.samples)
-		if s.data, err = d.Offers().InMemory.Sample(rows); err != nil {
+		if s.data, err = d.(learn.InMemory).Sample(rows); err != nil {
 			return err
 		}
 		f.Groups = learn.Pick(f.Groups, rows)
 	}
-	if d := s.data.Offers().Table; d != nil && s.from != nil {
+	if d, ok := s.data.(learn.Table); ok && s.from != nil {
 		d.Follow(before)
 	}
 	if s.folds, err = s.data.Split(f); err != nil {

@@ -217,8 +217,6 @@ func (s *slow) Ridge(fold int) (learn.Ridge, error) {
 	return &slowRidge{r, s}, err
 }
 
-func (s *slow) Offers() learn.Offers { return learn.Offers{InMemory: s, Table: s} }
-
 // Sample is the data themselves: all rungs are slow.
 func (s *slow) Sample([]int) (learn.Data, error) { return s, nil }
 
@@ -347,8 +345,6 @@ type sampled struct {
 	learn.InMemory
 	rows [][]int
 }
-
-func (s *sampled) Offers() learn.Offers { return learn.Offers{InMemory: s} }
 
 func (s *sampled) Sample(rows []int) (learn.Data, error) {
 	s.rows = append(s.rows, rows)

@@ -25,9 +25,9 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	if learn.LossOf(d).Kind != loss.Squared {
 		r.Setting.Losses = nil // the lead decides
 		if r.kernelsOpen() {
-			return byLoss(ctx, d.Offers().Table, r.Job)
+			return byLoss(ctx, r.table(), r.Job)
 		}
-		if err := d.Offers().InMemory.Winsorize(ctx, r.Setting.Kernels); err != nil {
+		if err := d.(learn.InMemory).Winsorize(ctx, r.Setting.Kernels); err != nil {
 			return nil, err
 		}
 	}
@@ -163,12 +163,12 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	}
 	d := s.all
 	if l, n := d.Size(); r.targets < n {
-		if d, err = s.all.Offers().Table.Part(s.draw(l, l), s.draw(n, r.targets)); err != nil {
+		if d, err = s.table().Part(s.draw(l, l), s.draw(n, r.targets)); err != nil {
 			return err
 		}
 	}
 	if !exact && s.Metric != "accuracy" && !s.TimeOrdered {
-		if d, err = d.Offers().Table.Sums(ctx, kernels, s.folding()); err != nil {
+		if d, err = d.(learn.Table).Sums(ctx, kernels, s.folding()); err != nil {
 			return err
 		}
 	}
@@ -230,7 +230,7 @@ func (s *race) leaders(p *Point, exact bool) (list []*arm) {
 
 // affordable is the kernels of the point, or explicit features of them where exact ones take too much time or memory.
 func (s *race) affordable(ctx context.Context, p *Point) ([]string, error) {
-	if d := s.all.Offers().Table; d != nil && !s.named() && dictionary.Exact(p.Kernels) {
+	if d := s.table(); d != nil && !s.named() && dictionary.Exact(p.Kernels) {
 		return d.Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)
 	}
 	return p.Kernels, nil

@@ -54,9 +54,6 @@ func NewGrams(ctx context.Context, grams []blas.General, Y, W blas.General, opt 
 	return g, nil
 }
 
-// Offers is what else these data can do.
-func (g *Grams) Offers() learn.Offers { return learn.Offers{InMemory: g} }
-
 // Sample is the data of these samples alone.
 func (g *Grams) Sample(idx []int) (learn.Data, error) {
 	o, err := observe(len(idx), blas.TakeRows(g.y, idx), rowsOf(g.w, idx), g.opt.quiet())

@@ -47,9 +47,6 @@ func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
 	return &Rows{observed: o, x: X, pseudo: pseudo}, err
 }
 
-// Offers is what else these data can do.
-func (r *Rows) Offers() learn.Offers { return learn.Offers{InMemory: r, Table: r} }
-
 // Sample is the data of these samples alone.
 func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
 

@@ -157,12 +157,6 @@ func (t *training) Weights() []float64 {
 
 func (t *training) Held() float64 { return t.held }
 
-// Kernelled is t.
-func (t *training) Kernelled() learn.Kernelled { return t }
-
-// Rereads is false.
-func (t *training) Rereads() (bool, error) { return false, nil }
-
 // Source is what the model of a solution needs for changes of its rows: the targets as the solver sees them, or the
 // sums of explicit features. It is empty with Gram matrices, and where rows of features differ in which targets are
 // missing in more ways than sums of each are worth, or in the weights of their cells.

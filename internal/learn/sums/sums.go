@@ -264,9 +264,6 @@ func rowError(err error) error {
 	return fault.From(err)
 }
 
-// Offers is what else these data can do.
-func (d *Data) Offers() learn.Offers { return learn.Offers{Folded: d} }
-
 // Size is the number of samples with an observed target, and of targets.
 func (d *Data) Size() (l, n int) {
 	l, _ = rows(d.sums)

@@ -62,7 +62,7 @@ type reading struct {
 	gram *jointGram
 }
 
-func (r *reading) Rereads() (bool, error) { return true, r.gram.Err() }
+func (r *reading) Err() error { return r.gram.Err() }
 
 // outputs fills in the map of the targets by the moments that the sums tell.
 func (t *training) outputs() (err error) {
@@ -104,9 +104,6 @@ func (t *training) outputs() (err error) {
 func (t *training) Space() bcd.Space   { return t.space }
 func (t *training) Weights() []float64 { return t.data.Weights }
 func (t *training) Held() float64      { return 0 }
-
-func (t *training) Kernelled() learn.Kernelled { return nil }
-func (t *training) Rereads() (bool, error)     { return false, nil }
 
 // Outputs is the map of the targets.
 func (t *training) Outputs() *columns.Outputs { return t.out }

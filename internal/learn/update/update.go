@@ -376,9 +376,7 @@ func (t *features) check() (err error) {
 
 func (t *features) Space() bcd.Space { return t.space }
 
-func (t *features) Kernelled() learn.Kernelled { return nil }
-func (t *features) Rereads() (bool, error)     { return false, nil }
-func (t *features) Held() float64              { return 0 }
+func (t *features) Held() float64 { return 0 }
 
 func (t *features) Weights() []float64   { return nil }
 func (t *features) Source() model.Source { return model.Source{Sums: t.sums} }
