@@ -132,11 +132,11 @@ type LeaveOut interface {
 	Constant() *Refits
 }
 
-// Refits are predictions of the samples by fits without them.
+// Refits are errors of the samples by fits without them.
 type Refits struct {
-	F, Y    blas.General // and the targets, in the units of the data
 	Errors  Errors
-	Freedom float64 // effective degrees of freedom of the fit to all samples
+	Row     func(i int) Errors // those of one sample
+	Freedom float64            // effective degrees of freedom of the fit to all samples
 }
 
 // LeaveOut calls each with the refits without each sample, for every λ. What is learned of η and L is learned

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
@@ -274,11 +275,7 @@ func size(set *learn.Setting, weights, diagonals []float64) (float64, error) {
 	}
 	eta := make([]float64, m)
 	reg.Start(eta)
-	var total float64
-	for _, v := range eta {
-		total += v
-	}
-	return total * stat.Mean(diagonals, nil), nil
+	return floats.Sum(eta) * stat.Mean(diagonals, nil), nil
 }
 
 // learners adds the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several

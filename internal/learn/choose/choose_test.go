@@ -37,7 +37,9 @@ func against(t *testing.T, constant ...float64) *race {
 func of(errors ...float64) [][]float64 {
 	each := make([][]float64, len(errors))
 	for f, e := range errors {
-		each[f] = known([]float64{e})
+		if !math.IsNaN(e) {
+			each[f] = []float64{e}
+		}
 	}
 	return each
 }

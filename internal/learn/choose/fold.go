@@ -10,9 +10,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/par"
@@ -23,8 +20,12 @@ import (
 // fold fits the arms without a fold, and records the errors on it.
 func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 	record := func(a *arm, i int, e learn.Errors) {
-		a.errors[i][f] = known(e.Each(s.Metric))
-		s.step(1, learn.Mean(a.errors[i][f]))
+		each := e.Each(s.Metric)
+		mean := learn.Mean(each)
+		if !math.IsNaN(mean) {
+			a.errors[i][f] = each
+		}
+		s.step(1, mean)
 	}
 	if err := s.foldClosed(ctx, arms, f, record); err != nil {
 		return err
@@ -112,14 +113,6 @@ func (s *race) skips(err error) bool {
 	return errors.Is(err, kernel.ErrConstant) && !s.named()
 }
 
-// known is the errors, nil where none is a number.
-func known(errors []float64) []float64 {
-	if !slices.ContainsFunc(errors, func(e float64) bool { return !math.IsNaN(e) }) {
-		return nil
-	}
-	return errors
-}
-
 // share lists the folds that this rank works on.
 func (s *race) share(from, to int) (own []int) {
 	for f := from; f < to; f++ {
@@ -149,7 +142,9 @@ func (s *race) gather(from, to int) error {
 				if err := s.Ranks.Allreduce(sum); err != nil {
 					return fmt.Errorf("exchanging the errors of the folds: %w", err)
 				}
-				errors[f] = known(sum)
+				if errors[f] = sum; math.IsNaN(learn.Mean(sum)) {
+					errors[f] = nil
+				}
 			}
 		}
 	}
@@ -239,7 +234,7 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		err = s.Method.LeaveOut(ctx, t, refits, a.Setting, a.lambdas, func(i int, r *learn.Refits) {
 			a.errors[i][0] = r.Errors.Each(s.Metric)
 			if !math.IsNaN(learn.Mean(a.errors[i][0])) {
-				notes = append(notes, Point{StdErr: standardError(r, s.Metric), Freedom: r.Freedom})
+				notes = append(notes, Point{StdErr: standardError(r, l, s.Metric), Freedom: r.Freedom})
 			}
 		})
 		if err != nil {
@@ -262,37 +257,20 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 	return nil
 }
 
-// standardError is that of the metric, from what each row adds to it; of the root of a mean square to first order.
-func standardError(r *learn.Refits, metric string) float64 {
-	rows := make([]float64, r.F.Rows)
-	e := &r.Errors
+// standardError is that of the metric, from what each of l rows adds to it; of the root of a mean square to first order.
+func standardError(r *learn.Refits, l int, metric string) float64 {
+	rows := make([]float64, l)
 	for i := range rows {
-		f, y := blas.Row(r.F, i), blas.Row(r.Y, i)
-		count := 0.0
-		for j, v := range y {
-			square, mse := (f[j]-v)*(f[j]-v), e.MSE[j]
-			switch {
-			case metric == "accuracy":
-			case mse == 0:
-				count++
-			case metric == "mse":
-				rows[i] += square
-				count++
-			case metric == "rmse":
-				rows[i] += square / (2 * math.Sqrt(mse))
-				count++
-			case !math.IsNaN(e.Relative[j]):
-				rows[i] += square / mse * e.Relative[j]
-				count++
+		e := r.Row(i)
+		each := e.Each(metric)
+		for j := range each {
+			if mse := r.Errors.MSE[j]; metric != "accuracy" && mse == 0 {
+				each[j] = 0
+			} else if metric == "rmse" {
+				each[j] = e.MSE[j] / (2 * math.Sqrt(mse))
 			}
 		}
-		if metric == "accuracy" {
-			if floats.MaxIdx(f) == floats.MaxIdx(y) {
-				rows[i] = 1
-			}
-			count = 1
-		}
-		rows[i] /= max(count, 1)
+		rows[i] = learn.Mean(each)
 	}
 	_, se := meanAndError(rows)
 	return se

@@ -10,55 +10,41 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 )
 
-// progress counts the fits of a phase and tells where it stands.
+// progress counts the fits of a phase.
 type progress struct {
 	deadline time.Time // zero: none
 
 	mu          sync.Mutex
-	phase       string
+	told        learn.Progress
 	started     time.Time
 	done, total int
-	best        float64 // least error of a fold in this phase, or highest accuracy; NaN: none is known
 }
 
 // begin starts a phase of so many fits.
 func (s *race) begin(phase string, total int) {
-	p := &s.progress
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.phase, p.started, p.done, p.total, p.best = phase, time.Now(), 0, total, math.NaN()
-	s.tell()
+	s.told = learn.Progress{Phase: phase, Metric: s.Metric, Best: math.NaN()}
+	s.started, s.done, s.total = time.Now(), 0, total
+	s.step(0, math.NaN())
 }
 
-// step counts fits, and notes the metric that they have on a fold, NaN where it is not known.
+// step counts fits, of which the metric on a fold is NaN where it is not known, and tells where the phase stands.
 func (s *race) step(fits int, metric float64) {
-	p := &s.progress
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if math.IsNaN(p.best) || s.Metric != "accuracy" && metric < p.best || s.Metric == "accuracy" && metric > p.best {
-		p.best = metric
-	}
-	p.done += fits
-	s.tell()
-}
-
-func (s *race) tell() {
 	if s.Method.Watch == nil {
 		return
 	}
-	p := &s.progress
-	at := learn.Progress{
-		Phase: p.phase, Done: float64(p.done) / float64(max(p.total, 1)), Left: -1, Metric: s.Metric,
-		Best: p.best,
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := &s.told
+	if math.IsNaN(at.Best) || s.value(metric) < s.value(at.Best) {
+		at.Best = metric
 	}
-	if spent := time.Since(p.started); p.done > 0 && spent > 0 {
-		at.Left = time.Duration(float64(spent) * float64(p.total-p.done) / float64(p.done))
+	s.done += fits
+	at.Done, at.Left = float64(s.done)/float64(max(s.total, 1)), -1
+	if spent := time.Since(s.started); s.done > 0 && spent > 0 {
+		at.Left = time.Duration(float64(spent) * float64(s.total-s.done) / float64(s.done))
 	}
-	if !p.deadline.IsZero() {
-		left := max(time.Until(p.deadline), 0)
-		if at.Left < 0 || left < at.Left {
-			at.Left = left
-		}
+	if left := max(time.Until(s.deadline), 0); !s.deadline.IsZero() && (at.Left < 0 || left < at.Left) {
+		at.Left = left
 	}
-	s.Method.Watch(at)
+	s.Method.Watch(*at)
 }

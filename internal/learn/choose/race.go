@@ -93,7 +93,8 @@ func (s *race) run(ctx context.Context) error {
 		if err := s.take(s.top, r); err != nil {
 			return err
 		}
-		from, to := s.round(r)
+		folds := s.folds / max(s.Repeats, 1) // of a repeat
+		from, to := r.repeat*folds, (r.repeat+1)*folds
 		if err := s.compare(ctx, from, to); err != nil {
 			return err
 		}
@@ -219,12 +220,6 @@ func (s *race) draw(of, some int) []int {
 	list := rand.New(rand.NewPCG(s.Method.Seed, uint64(of))).Perm(of)[:some]
 	slices.Sort(list)
 	return list
-}
-
-// round is the folds of a repeat, from one to before another.
-func (s *race) round(r rung) (from, to int) {
-	folds := s.folds / max(s.Repeats, 1)
-	return r.repeat * folds, (r.repeat + 1) * folds
 }
 
 // compare fits all arms without each of some folds, and takes the result.

@@ -77,10 +77,13 @@ func (s *leaveOut) At(ctx context.Context, eta []float64, L *linop.Spectral, mu 
 func (s *leaveOut) refits(R blas.General) *learn.Refits {
 	F := blas.Clone(s.Y)
 	blas.AddScaled(F, -1, R)
-	r := &learn.Refits{F: blas.Like(s.raw), Y: s.raw}
-	s.out.Restore(r.F, F)
-	r.Errors = learn.Judge(r.F, r.Y, blas.General{}, s.out)
-	return r
+	P := blas.Like(s.raw)
+	s.out.Restore(P, F)
+	judge := func(i, rows int) learn.Errors {
+		some := func(a blas.General) blas.General { return blas.View(a, i, 0, rows, a.Cols) }
+		return learn.Judge(some(P), some(s.raw), blas.General{}, s.out)
+	}
+	return &learn.Refits{Errors: judge(0, P.Rows), Row: func(i int) learn.Errors { return judge(i, 1) }}
 }
 
 func (s *leaveOut) Constant() *learn.Refits {
