@@ -109,15 +109,13 @@ const LinearKernel = "poly:1:all:0"
 // GaussianKernel is what residuals are measured by before kernels are chosen or lengths are learned.
 const GaussianKernel = "gaussian:all:median"
 
-const eachKernels = "gaussian:each:median*1,2"
-
 // Kernels is the dictionary of a fit that names neither kernels nor a way to choose
 // them: Gaussians on all columns at several widths, a linear kernel, and Gaussians on
 // each column where there are not too many.
 func Kernels(cols int) []string {
 	specs := []string{"gaussian:all:median*0.5,1,2,4", LinearKernel}
 	if HasEach(cols) {
-		specs = append(specs, eachKernels)
+		specs = append(specs, "gaussian:each:median*1,2")
 	}
 	return specs
 }

@@ -179,8 +179,9 @@ func expand(features string, Z blas.General) []string {
 // Diagonals are the means of k_j(x,x) over some of the training inputs.
 func (r *Resolver) Diagonals(d kernel.Dictionary) ([]float64, error) {
 	var idx []int
-	for i := range min(defaults.Many, r.z.Rows) {
-		idx = append(idx, i*r.z.Rows/min(defaults.Many, r.z.Rows))
+	count := min(defaults.Many, r.z.Rows)
+	for i := range count {
+		idx = append(idx, i*r.z.Rows/count)
 	}
 	sample := blas.TakeRows(r.z, idx)
 	mean := make([]float64, len(d))

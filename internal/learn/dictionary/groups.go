@@ -58,7 +58,16 @@ func (r *Resolver) learn(ctx context.Context, s kernel.Spec) ([]kernel.Group, er
 	if s.Features == lengths.Features {
 		return r.learnLengths(ctx, s)
 	}
-	g, err := r.relevance(ctx, s.Features)
+	z, y, relevance := r.z, r.y, columnRelevance
+	if z.Rows > defaults.SomeSamples {
+		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.SomeSamples)).Perm(z.Rows)[:defaults.SomeSamples]
+		slices.Sort(idx)
+		z, y = blas.TakeRows(z, idx), blas.TakeRows(y, idx)
+	}
+	if s.Features == defaults.RelevantDirections {
+		relevance = directionRelevance
+	}
+	g, err := relevance(ctx, z, y, &r.opt)
 	return []kernel.Group{g}, err
 }
 
@@ -143,20 +152,6 @@ func column(Z blas.General, c int) []float64 {
 	return x
 }
 
-// relevance learns the relevant columns or directions on some of the samples.
-func (r *Resolver) relevance(ctx context.Context, name string) (kernel.Group, error) {
-	z, y := r.z, r.y
-	if z.Rows > defaults.SomeSamples {
-		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.SomeSamples)).Perm(z.Rows)[:defaults.SomeSamples]
-		slices.Sort(idx)
-		z, y = blas.TakeRows(z, idx), blas.TakeRows(y, idx)
-	}
-	if name == defaults.RelevantDirections {
-		return directionRelevance(ctx, z, y, &r.opt)
-	}
-	return columnRelevance(ctx, z, y, &r.opt)
-}
-
 // everyColumn is the group of all columns of Z.
 func everyColumn(name string, Z blas.General) kernel.Group {
 	g := kernel.Group{Name: name}
@@ -178,10 +173,8 @@ func columnRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (kern
 	for range defaults.RelevanceRounds {
 		steep := make([]float64, Z.Cols) // squared derivatives, in units of the scaled columns
 		err := slopes(ctx, Z, Y, g, opt, func(G blas.General) {
-			for i := range G.Rows {
-				for c, v := range blas.Row(G, i) {
-					steep[c] += v * v
-				}
+			for i, v := range G.Data {
+				steep[i%G.Cols] += v * v
 			}
 		})
 		if err != nil {
@@ -226,10 +219,7 @@ func directionRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (k
 		}
 		// From features to columns: the gradient along the columns is Dᵀ times that
 		// along the directions D (r×d).
-		D := blas.NewGeneral(r, d)
-		for k, row := range g.Directions {
-			copy(blas.Row(D, k), row)
-		}
+		D := blas.General{Rows: r, Cols: d, Stride: d, Data: slices.Concat(g.Directions...)}
 		M := blas.Product(be, false, false, blas.Product(be, true, false, D, outer), D)
 		w := make([]float64, d)
 		if err := be.Syevd(M, w); err != nil {

@@ -68,7 +68,7 @@ type Point struct {
 type Options struct {
 	Seed    uint64       // of the samples that are drawn
 	Backend blas.Backend // nil means blas.Active()
-	Start   *Point       // of the same columns, as learned on other samples; nil: none
+	Start   *Point       // of the same kinds and columns, as learned on other samples; nil: none
 }
 
 // Learn learns the lengths of the columns of Z (l×d) of each kernel of a sum for the targets Y (l×n), on at most
@@ -85,14 +85,6 @@ func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Opti
 	}
 	if err := kernel.FiniteData(Z, nil); err != nil {
 		return Point{}, fault.From(err)
-	}
-	if start := opt.Start; start != nil {
-		for _, scale := range start.Scale {
-			if len(start.Scale) != len(kinds) || len(start.Weights) != len(kinds) || len(scale) != Z.Cols {
-				return Point{}, fmt.Errorf("lengths: %d×%d lengths to start from for %d kernels of %d columns",
-					len(start.Scale), len(scale), len(kinds), Z.Cols)
-			}
-		}
 	}
 	s, err := newSearch(kinds, Z, Y, &opt)
 	if err != nil {

@@ -172,10 +172,6 @@ func TestErrors(t *testing.T) {
 	if _, err := Learn(t.Context(), []kernel.Kind{"cauchy"}, Z, Y, Options{}); !errors.Is(err, fault.ErrInput) {
 		t.Errorf("a kernel without lengths: %v", err)
 	}
-	if _, err := Learn(t.Context(), []kernel.Kind{"gaussian"}, Z, Y,
-		Options{Start: &Point{Scale: [][]float64{{1}}, Weights: []float64{1}}}); err == nil {
-		t.Error("a start of another number of columns")
-	}
 	hole := blas.Clone(Z)
 	hole.Data[9] = math.NaN()
 	if _, err := Learn(t.Context(), []kernel.Kind{"gaussian"}, hole, Y, Options{}); !errors.Is(err,
