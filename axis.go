@@ -9,7 +9,6 @@ import (
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 )
 
@@ -54,14 +53,6 @@ func (opt *Options) place(n int) (err error) {
 	}
 	opt.axis.Kernel = opt.OutputKernel
 	return opt.axis.Check(n)
-}
-
-// outputKernels are those to compare.
-func (opt *Options) outputKernels() []string {
-	if opt.axis == nil || opt.OutputKernel != "" {
-		return nil
-	}
-	return defaults.OutputKernels()
 }
 
 // OutputAxis are the points of the axis that the model's outputs are (n×q), and the names of its coordinates; nil for

@@ -36,12 +36,8 @@ func (r *CVResult) Fit(ctx context.Context) (*Model, error) {
 	return opt.solve(ctx, r.data)
 }
 
-// briefTol is the relative gap of the fits that cross-validation compares, briefTime how
-// long a fit after an interruption goes on after its first iteration.
-const (
-	briefTol  = 1e-2
-	briefTime = time.Second
-)
+// briefTime is how long a fit after an interruption goes on after its first iteration.
+const briefTime = time.Second
 
 // ErrBrief ends the fit of FitBriefly when its time is over.
 var ErrBrief = errors.New("interrupted")
@@ -50,7 +46,7 @@ var ErrBrief = errors.New("interrupted")
 // first iteration with [ErrBrief], and keeps no models for intervals and learns no noise.
 func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
 	opt := r.bestOptions()
-	opt.Tol, opt.IntervalFolds, opt.LearnNoise = max(opt.Tol, briefTol), -1, false
+	opt.Tol, opt.IntervalFolds, opt.LearnNoise = max(opt.Tol, defaults.CompareTol), -1, false
 	over, trace := time.Now().Add(briefTime), opt.Trace
 	opt.Trace = func(s bcd.Step) error {
 		switch {

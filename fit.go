@@ -106,7 +106,7 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 				len(rows), y.Rows)
 		}
 		if len(opt.CV.Groups) == y.Rows {
-			opt.CV.Groups = learn.Pick(opt.CV.Groups, rows)
+			opt.CV.Groups = columns.Pick(opt.CV.Groups, rows)
 		}
 		so.Columns.Notes = append(so.Columns.Notes,
 			fmt.Sprintf("left out %d of %d rows, of which no target is observed", y.Rows-len(rows), y.Rows))
@@ -215,10 +215,13 @@ func (opt Options) crossValidate(ctx context.Context, d learn.Data, ranks stream
 		l, _ := d.Size()
 		opt.CV = opt.CV.ForFit(l)
 	}
-	r, err := choose.Run(ctx, d, choose.Job{
-		Options: opt.CV, Setting: opt.setting(), Method: opt.method(), OutputKernels: opt.outputKernels(),
-		Budget: time.Duration(opt.Budget), Ranks: ranks,
-	})
+	job := choose.Job{
+		Options: opt.CV, Setting: opt.setting(), Method: opt.method(), Budget: time.Duration(opt.Budget), Ranks: ranks,
+	}
+	if opt.axis != nil && opt.OutputKernel == "" {
+		job.OutputKernels = defaults.OutputKernels()
+	}
+	r, err := choose.Run(ctx, d, job)
 	if r == nil {
 		return nil, err
 	}
@@ -290,7 +293,7 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 		sub := *opt
 		if own {
 			sub = opt.compared.asked
-			sub.CV.Groups = learn.Pick(sub.CV.Groups, rows)
+			sub.CV.Groups = columns.Pick(sub.CV.Groups, rows)
 			sub.CV.Folds = min(sub.CV.Folds, learn.Folding{Groups: sub.CV.Groups}.MostFolds(len(rows)))
 		}
 		sub.IntervalFolds, sub.Global, sub.classes, sub.LearnNoise = -1, false, nil, false

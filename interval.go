@@ -104,10 +104,8 @@ func (m *Model) PredictIntervalGram(
 }
 
 func (opt IntervalOptions) interval() model.Interval {
-	if opt.Level == 0 {
-		opt.Level = defaults.IntervalLevel
-	}
-	return model.Interval{Level: opt.Level, Method: opt.Method, Local: opt.Local, Joint: opt.Joint}
+	opt.Level = cmp.Or(opt.Level, defaults.IntervalLevel)
+	return model.Interval(opt)
 }
 
 // PredictDeviation returns the posterior standard deviation (t×n) of the outputs at the rows of X, in

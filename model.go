@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/formula"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/learn/update"
@@ -134,28 +135,22 @@ func (m *Model) SetOrigin(text json.RawMessage) { m.learned.Origin = slices.Clon
 
 // InputNames are the names of the input columns; nil for a model of Gram matrices.
 func (m *Model) InputNames() []string {
-	if m.learned.In == nil {
-		return nil
-	}
-	return slices.Clone(m.learned.In.Names)
+	return slices.Clone(m.inputs().Names)
 }
+
+// inputs are those of the model, without names for a model of Gram matrices.
+func (m *Model) inputs() *columns.Inputs { return cmp.Or(m.learned.In, &columns.Inputs{}) }
 
 // InputSchema is how the columns of a file become the input columns; nil where they
 // are numbers as they stand there.
 func (m *Model) InputSchema() []Column {
-	if m.learned.In == nil {
-		return nil
-	}
-	return slices.Clone(m.learned.In.Schema)
+	return slices.Clone(m.inputs().Schema)
 }
 
 // InputLimits are what inputs beyond are taken as: the range that each had in training, widened by its width on both
 // sides; nil where inputs are taken as they are.
 func (m *Model) InputLimits() (low, high []float64) {
-	if m.learned.In == nil {
-		return nil, nil
-	}
-	return slices.Clone(m.learned.In.Low), slices.Clone(m.learned.In.High)
+	return slices.Clone(m.inputs().Low), slices.Clone(m.inputs().High)
 }
 
 // OutputNames are the names of all target columns.

@@ -184,25 +184,20 @@ func (opt Options) check(gram bool) (Options, error) {
 	if opt.Standardize == "" && gram {
 		opt.Standardize = "none"
 	}
-	if opt.Lambda != 0 && !fault.Positive(opt.Lambda) {
+	switch {
+	case opt.Lambda != 0 && !fault.Positive(opt.Lambda):
 		return opt, fault.Input("λ = %g: it must be positive", opt.Lambda)
-	}
-	if opt.Tau != 0 && !fault.Positive(opt.Tau) {
+	case opt.Tau != 0 && !fault.Positive(opt.Tau):
 		return opt, fault.Input("τ = %g: it must be positive", opt.Tau)
-	}
-	if !(opt.Tol >= 0) {
+	case !(opt.Tol >= 0):
 		return opt, fault.Input("tolerance %g is negative", opt.Tol)
-	}
-	if opt.IntervalFolds == 1 {
+	case opt.IntervalFolds == 1:
 		return opt, fault.Input("1 interval fold: at least 2 are needed")
-	}
-	if opt.IntervalFolds > 0 && opt.CV.TimeOrdered {
+	case opt.IntervalFolds > 0 && opt.CV.TimeOrdered:
 		return opt, fault.Input("interval folds are for rows in no order, not for a series in the order of time")
-	}
-	if opt.Budget < 0 {
+	case opt.Budget < 0:
 		return opt, fault.Input("a budget of %v", time.Duration(opt.Budget))
-	}
-	if opt.MaxOuter < 0 {
+	case opt.MaxOuter < 0:
 		return opt, fault.Input("%d outer iterations", opt.MaxOuter)
 	}
 	if err := opt.Learn.Check(); err != nil {

@@ -130,31 +130,24 @@ type Scores struct {
 // as 0 when it is predicted exactly and as 1 else. Missing cells (NaN) of Y do not
 // count; an output of which none is observed has errors of NaN and is left out of averages.
 func NewScores(F, Y mat.Matrix, mean []float64) Scores {
-	return newScores(raw(F), raw(Y), blas.General{}, mean)
-}
-
-// newScores is NewScores at the weights w of cells or rows, which are 1 without Data.
-func newScores(f, y, w blas.General, mean []float64) Scores {
+	f, y := raw(F), raw(Y)
 	if f.Rows != y.Rows || f.Cols != y.Cols {
 		panic("iokl: NewScores: shape mismatch")
 	}
 	if mean == nil {
-		mean = columns.MeasureWeighted(y, w).Mean
+		mean = columns.Measure(y).Mean
 	}
 	var s Scores
-	s.MSE, s.Accuracy = learn.Compare(f, y, w)
+	s.MSE, s.Accuracy = learn.Compare(f, y, blas.General{})
 	for j, mse := range s.MSE {
 		var st, count float64
 		for i := range y.Rows {
-			if e, a := mean[j]-y.Data[i*y.Stride+j], columns.WeightAt(w, i, j); a > 0 && !math.IsNaN(e) {
-				st += a * (e * e)
-				count += a
+			if e := mean[j] - y.Data[i*y.Stride+j]; !math.IsNaN(e) {
+				st += e * e
+				count++
 			}
 		}
-		s.RRMSE = append(s.RRMSE, relativeError(mse*count, st))
-	}
-	for _, mse := range s.MSE {
-		s.RMSE = append(s.RMSE, math.Sqrt(mse))
+		s.RMSE, s.RRMSE = append(s.RMSE, math.Sqrt(mse)), append(s.RRMSE, relativeError(mse*count, st))
 	}
 	s.MeanMSE, s.ARMSE, s.ARRMSE = learn.Mean(s.MSE), learn.Mean(s.RMSE), learn.Mean(s.RRMSE)
 	return s

@@ -135,10 +135,7 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CV
 // options for all of them with features of these kernels and values of λ to try.
 func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int) (StreamOptions, error) {
 	var err error
-	if opt.Options, err = opt.check(false); err != nil {
-		return opt, err
-	}
-	if err := opt.checkStream(); err != nil {
+	if opt.Options, err = opt.checkStream(); err != nil {
 		return opt, err
 	}
 	so := opt.sums()
@@ -195,10 +192,7 @@ func (opt *StreamOptions) sums() sums.Options {
 // The checkpoint is that of the sums.
 func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums.Data, StreamOptions, error) {
 	var err error
-	if opt.Options, err = opt.check(false); err != nil {
-		return nil, opt, err
-	}
-	if err := opt.checkStream(); err != nil {
+	if opt.Options, err = opt.checkStream(); err != nil {
 		return nil, opt, err
 	}
 	if len(opt.Kernels) == 0 {

@@ -4,7 +4,6 @@ package iokl
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -12,6 +11,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/update"
 	"github.com/iokl/iokl/regularizer"
@@ -57,37 +57,14 @@ func (m *Model) Update(ctx context.Context, X, Y mat.Matrix, opt UpdateOptions) 
 // UpdateClasses is Update of a model of classes with the labels of the rows of X. A sample without a label, "", is left
 // out; a label that is none of Classes is [ErrInput].
 func (m *Model) UpdateClasses(ctx context.Context, X mat.Matrix, labels []string, opt UpdateOptions) (*Model, error) {
-	Y, err := m.oneHot(labels)
+	if m.learned.Out.Classes == nil {
+		return nil, fault.Input("the model was not fitted on classes")
+	}
+	Y, err := columns.OneHotOf(labels, m.learned.Out.Classes)
 	if err != nil {
 		return nil, err
 	}
 	return m.Update(ctx, X, Y, opt)
-}
-
-// oneHot are the targets that the labels stand for.
-func (m *Model) oneHot(labels []string) (*mat.Dense, error) {
-	classes := m.learned.Out.Classes
-	if classes == nil {
-		return nil, fault.Input("the model was not fitted on classes")
-	}
-	if len(labels) == 0 {
-		return &mat.Dense{}, nil
-	}
-	Y := mat.NewDense(len(labels), len(classes), nil)
-	for i, label := range labels {
-		k := slices.Index(classes, label)
-		switch {
-		case label == "":
-			for j := range classes {
-				Y.Set(i, j, math.NaN())
-			}
-		case k < 0:
-			return nil, fault.Input("row %d: the model has no class %q: fit it anew", i+1, label)
-		default:
-			Y.Set(i, k, 1)
-		}
-	}
-	return Y, nil
 }
 
 // Forget is the model without these rows, as [Model.Update] numbers them, beside those of opt.Forget.

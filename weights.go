@@ -126,16 +126,18 @@ func (opt *Options) precision(sigma, y, w blas.General) (v blas.General, err err
 	return v, nil
 }
 
-// checkStream refuses what is for data in memory.
-func (opt *Options) checkStream() error {
+// checkStream is check for streams, which refuses what is for data in memory.
+func (opt Options) checkStream() (Options, error) {
+	opt, err := opt.check(false)
 	switch {
+	case err != nil:
 	case opt.OutputAxis != nil:
-		return fault.Input("an axis of the outputs is for data in memory, not for streams")
+		err = fault.Input("an axis of the outputs is for data in memory, not for streams")
 	case opt.Weights != nil:
-		return fault.Input("rows of a stream have the weights of their blocks: weights of all rows or of cells are " +
+		err = fault.Input("rows of a stream have the weights of their blocks: weights of all rows or of cells are " +
 			"for data in memory")
 	case opt.Noise != nil || opt.LearnNoise || len(opt.losses) > 0 && opt.losses[0].Kind != loss.Squared:
-		return fault.Input("noise and losses other than the squared one are for data in memory, not for streams")
+		err = fault.Input("noise and losses other than the squared one are for data in memory, not for streams")
 	}
-	return nil
+	return opt, err
 }

@@ -127,18 +127,6 @@ func eachAlone(cells *linop.Cells, k int, rng *rand.Rand) [][]int {
 	return parts
 }
 
-// Pick are the values that belong to the samples; nil where there are none.
-func Pick(values, samples []int) []int {
-	if values == nil {
-		return nil
-	}
-	part := make([]int, len(samples))
-	for k, i := range samples {
-		part[k] = values[i]
-	}
-	return part
-}
-
 // MostFolds is the largest number of folds, of at least 2, that l samples can be dealt to in this way.
 func (p Folding) MostFolds(l int) int {
 	switch {

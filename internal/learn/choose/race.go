@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
 )
@@ -179,7 +180,7 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	f := s.folding()
 	f.Seed = s.Method.Seed
 	if all, _ := s.all.Size(); l < all && f.Groups != nil {
-		f.Groups = learn.Pick(f.Groups, s.draw(all, l))
+		f.Groups = columns.Pick(f.Groups, s.draw(all, l))
 	}
 	before := s.data
 	s.data = d
@@ -188,7 +189,7 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 		if s.data, err = d.(learn.InMemory).Sample(rows); err != nil {
 			return err
 		}
-		f.Groups = learn.Pick(f.Groups, rows)
+		f.Groups = columns.Pick(f.Groups, rows)
 	}
 	if d, ok := s.data.(learn.Table); ok && s.from != nil {
 		d.Follow(before)

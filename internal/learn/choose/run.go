@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/loss"
@@ -119,7 +120,7 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 		if part, err = d.Sample(rows); err != nil {
 			return nil, err
 		}
-		second.Groups = learn.Pick(job.Groups, rows)
+		second.Groups = columns.Pick(job.Groups, rows)
 	}
 	r, err := (&race{Job: second, all: part, data: part}).decide(ctx)
 	if r == nil || rows == nil {

@@ -87,7 +87,7 @@ func (a *Axis) places(outputs []int) []int {
 	if a.part == nil {
 		return slices.Clone(outputs)
 	}
-	return pick(a.part, outputs)
+	return Pick(a.part, outputs)
 }
 
 // scaled brings the coordinates of points to the variances that 1 is on the axis.
@@ -131,7 +131,7 @@ func (a *Axis) between(spec string, points, others [][]float64) (blas.General, e
 }
 
 // pointsOf are those of some outputs at hand.
-func (a *Axis) pointsOf(outputs []int) [][]float64 { return pick(a.Points, a.places(outputs)) }
+func (a *Axis) pointsOf(outputs []int) [][]float64 { return Pick(a.Points, a.places(outputs)) }
 
 // spectrum is the matrix of the SPEC between outputs at hand, without eigenvalues that are lost in rounding.
 func (a *Axis) spectrum(spec string, outputs []int) (*linop.Spectral, error) {
@@ -201,7 +201,7 @@ func (out *Outputs) At(points blas.General, silent []int) (at *Outputs, A blas.G
 			from = append(from, k)
 		}
 	}
-	some, err := a.weights(cmp.Or(a.Kernel, DefaultKernel), pick(out.Live, from), next)
+	some, err := a.weights(cmp.Or(a.Kernel, DefaultKernel), Pick(out.Live, from), next)
 	if err != nil {
 		return nil, A, err
 	}
@@ -278,10 +278,10 @@ func (a *Axis) weights(spec string, outputs []int, points [][]float64) (W blas.G
 	return W, nil
 }
 
-// pick are the values at the places.
-func pick[T any](values []T, places []int) (some []T) {
-	for _, i := range places {
-		some = append(some, values[i])
+// Pick are the values at the places; nil where there are no values.
+func Pick[T any](values []T, places []int) (some []T) {
+	for k := 0; values != nil && k < len(places); k++ {
+		some = append(some, values[places[k]])
 	}
 	return some
 }

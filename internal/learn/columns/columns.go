@@ -342,7 +342,7 @@ func (out *Outputs) Restore(dst, F blas.General) {
 
 // LiveNames are the names of the outputs that are learned.
 func (out *Outputs) LiveNames() []string {
-	return pick(out.Names, out.Live)
+	return Pick(out.Names, out.Live)
 }
 
 // Take copies the given columns of a; all of them is a itself.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/internal/learn/fault"
 )
 
 // OneHot turns class labels into targets: Y_ik is 1 when sample i is of class k
@@ -21,21 +23,32 @@ func OneHot(labels []string) (Y *mat.Dense, classes []string) {
 	if len(classes) == 0 {
 		return new(mat.Dense), nil
 	}
+	Y, _ = OneHotOf(labels, classes) // which has all labels
+	return Y, classes
+}
+
+// OneHotOf is OneHot for the classes of a model, and refuses other labels.
+func OneHotOf(labels, classes []string) (*mat.Dense, error) {
+	if len(labels) == 0 {
+		return new(mat.Dense), nil
+	}
 	at := make(map[string]int, len(classes))
 	for k, c := range classes {
 		at[c] = k
 	}
-	Y = mat.NewDense(len(labels), len(classes), nil)
+	Y := mat.NewDense(len(labels), len(classes), nil)
 	for i, label := range labels {
-		if k, ok := at[label]; ok {
+		k, known := at[label]
+		switch {
+		case label == "":
+			copy(Y.RawRowView(i), slices.Repeat([]float64{math.NaN()}, len(classes)))
+		case !known:
+			return nil, fault.Input("row %d: the model has no class %q: fit it anew", i+1, label)
+		default:
 			Y.Set(i, k, 1)
-			continue
-		}
-		for k := range classes {
-			Y.Set(i, k, math.NaN())
 		}
 	}
-	return Y, classes
+	return Y, nil
 }
 
 // compareLabels puts numbers before text, numbers in numerical order.

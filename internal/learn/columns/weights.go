@@ -171,7 +171,7 @@ func (out *Outputs) Offsets() []float64 {
 	if out.loss.Kind != loss.Logistic || out.Scaler == nil {
 		return nil
 	}
-	return pick(out.Scaler.Mean, out.Live)
+	return Pick(out.Scaler.Mean, out.Live)
 }
 
 // uncross puts the quantiles of every target into ascending order.

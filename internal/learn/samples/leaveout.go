@@ -36,7 +36,7 @@ type leaveOut struct {
 
 // LeaveOut prepares for refits without each sample.
 func (t *training) LeaveOut() (learn.LeaveOut, error) {
-	if !t.plain() {
+	if t.w.Data != nil || t.opt.Columns.Loss.Kind != loss.Squared {
 		return nil, fault.Input("leaving out single rows in closed form is for the squared loss without weights: use " +
 			"folds")
 	}

@@ -96,7 +96,7 @@ func (r *Rows) Features(ctx context.Context, specs []string, l, folds int) ([]st
 	}
 	limit := float64(r.opt.Limit())
 	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, limit)
-	if r.missing() {
+	if r.cells < r.y.Rows*r.y.Cols { // some are missing
 		// a fourth of it for factorBytes
 		D = max(defaults.ColumnFeatures, int(min(float64(D), limit/(4*8*2*float64(l)))))
 	}

@@ -61,12 +61,7 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 		if y = columns.Take(y, targets); z.Data != nil {
 			z = columns.Take(z, targets)
 		}
-		if all := opt.Columns.OutputNames; all != nil {
-			opt.Columns.OutputNames = make([]string, len(targets))
-			for k, j := range targets {
-				opt.Columns.OutputNames[k] = all[j]
-			}
-		}
+		opt.Columns.OutputNames = columns.Pick(opt.Columns.OutputNames, targets)
 	}
 	return newRows(x, y, w, z, opt)
 }
@@ -187,30 +182,17 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 // Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other
 // samples. A λ that was chosen with these then serves: other minima of the criterion have other scales of μ.
 func (r *Rows) Follow(other learn.Data) {
-	if q, ok := other.(*Rows); ok {
-		known := q.Lengths(0)
-		if len(known) == 0 {
-			known = q.opt.Lengths
-		}
-		if len(known) > 0 {
-			r.opt.Lengths, r.all = known, nil
-		}
+	q, ok := other.(*Rows)
+	if !ok {
+		return
 	}
-}
-
-// Lengths are the lengths of columns that were learned from the samples that are not in the fold.
-func (r *Rows) Lengths(fold int) dictionary.Lengths {
-	c := r.all
-	if fold != learn.All {
-		if fold >= len(r.parts) {
-			return nil
-		}
-		c = r.parts[fold]
+	known := q.opt.Lengths
+	if len(q.parts) > 0 && q.parts[0] != nil && len(q.parts[0].Lengths()) > 0 {
+		known = q.parts[0].Lengths()
 	}
-	if c == nil {
-		return nil
+	if len(known) > 0 {
+		r.opt.Lengths, r.all = known, nil
 	}
-	return c.Lengths()
 }
 
 // everything codes all samples, once.
@@ -330,7 +312,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 		all.Out = &near
 	}
 	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Survey: all, Folds: f.Folds}
-	opt.FoldGroups = learn.Pick(f.Groups, known)
+	opt.FoldGroups = columns.Pick(f.Groups, known)
 	rows := sums.Rows{
 		Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)),
 		Open: func() (stream.Source, error) {

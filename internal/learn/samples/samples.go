@@ -99,9 +99,6 @@ func (o *observed) Cells() (count, partial int) {
 	return o.cells, partial
 }
 
-// missing reports whether a target cell is missing.
-func (o *observed) missing() bool { return o.cells < o.y.Rows*o.y.Cols }
-
 // Split deals the samples, or the cells of their targets, to folds.
 func (o *observed) Split(p learn.Folding) (int, error) {
 	var err error

@@ -91,9 +91,6 @@ func (t *training) Space() bcd.Space {
 	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
 }
 
-// plain reports whether targets are learned by squares without weights.
-func (t *training) plain() bool { return t.w.Data == nil && t.opt.Columns.Loss.Kind == loss.Squared }
-
 // setTargets makes the targets Y with the weights w those to learn.
 func (t *training) setTargets(Y, w blas.General) (about []string, err error) {
 	out, learned, about, err := columns.LearnOutputs(Y, w, &t.opt.Columns)
