@@ -175,7 +175,9 @@ func (m *Model) Weights() map[string]float64 {
 }
 
 // LearnedOutputs are the names of the outputs that L couples: all but constant ones.
-func (m *Model) LearnedOutputs() []string { return m.learned.Out.LiveNames() }
+func (m *Model) LearnedOutputs() []string {
+	return columns.Pick(m.learned.Out.Names, m.learned.Out.Live)
+}
 
 // OutputKernel is L in spectral form, between the outputs of LearnedOutputs.
 // The caller must not change it.

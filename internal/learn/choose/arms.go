@@ -30,7 +30,7 @@ type arm struct {
 	in      []bool        // values of λ that are compared further
 	errors  [][][]float64 // of each λ, of each fold, what the metric averages; nil: not known
 
-	at     int // the best λ when arms were last ranked; -1: none
+	at     int // the best λ when settings were last compared; -1: none
 	middle int // the best λ about which values were last kept
 	score  float64
 	folds  []float64 // metric there on each fold

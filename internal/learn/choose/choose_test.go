@@ -86,6 +86,15 @@ func TestAdditive(t *testing.T) {
 	}
 }
 
+// eliminate compares the arms of s and removes some.
+func eliminate(t *testing.T, s *race) {
+	t.Helper()
+	if _, err := s.summarize(s.compared()); err != nil {
+		t.Fatal(err)
+	}
+	s.eliminate()
+}
+
 // TestEliminate keeps the best λ of an arm and its neighbours, all of a path that one decomposition serves, and no arm
 // that is worse beyond doubt or unfinished.
 func TestEliminate(t *testing.T) {
@@ -98,7 +107,7 @@ func TestEliminate(t *testing.T) {
 	unfinished := armOf([]float64{0.1, 0.1, math.NaN(), 0.1})
 	near.closed = true
 	s.arms = []*arm{bad, unfinished, near, good}
-	s.eliminate()
+	eliminate(t, s)
 	if len(s.arms) != 2 || s.arms[0] != good || s.arms[1] != near {
 		t.Fatalf("%d arms are left", len(s.arms))
 	}
@@ -107,14 +116,14 @@ func TestEliminate(t *testing.T) {
 	}
 	near.lambdas, near.in, near.errors = good.lambdas, slices.Repeat([]bool{true}, len(good.in)), good.errors
 	s.arms = []*arm{near}
-	if s.eliminate(); slices.Contains(near.in, false) {
+	if eliminate(t, s); slices.Contains(near.in, false) {
 		t.Errorf("values of λ %v of a path that one decomposition serves", near.in)
 	}
 	s.arms = nil
 	for range 9 {
 		s.arms = append(s.arms, armOf([]float64{1, 2, 3, 1}))
 	}
-	if s.eliminate(); len(s.arms) != 5 {
+	if eliminate(t, s); len(s.arms) != 5 {
 		t.Errorf("%d of 9 arms that are alike are left", len(s.arms))
 	}
 }

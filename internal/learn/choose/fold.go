@@ -257,7 +257,8 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 	return nil
 }
 
-// standardError is that of the metric, from what each of l rows adds to it; of the root of a mean square to first order.
+// standardError is that of the metric, from what each of l rows adds to it; of the root of a mean square to first
+// order.
 func standardError(r *learn.Refits, l int, metric string) float64 {
 	rows := make([]float64, l)
 	for i := range rows {

@@ -15,7 +15,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 )
 
-// summarize makes points of the settings that all of some folds have tried, and chooses.
+// summarize makes points of the settings that all of some folds have tried, finds the best λ of each arm, and chooses.
 func (s *race) summarize(folds []int) (*Result, error) {
 	if folds = s.informative(folds); len(folds) == 0 {
 		return nil, fault.Input("cross-validation: no fold hides a target that the others have values of")
@@ -25,6 +25,7 @@ func (s *race) summarize(folds []int) (*Result, error) {
 	var means [][]int
 	least := math.Inf(1)
 	for _, a := range s.arms {
+		a.at, a.score, a.folds = -1, math.Inf(1), nil
 		for i, lambda := range a.lambdas {
 			p := a.point(lambda)
 			for _, f := range folds {
@@ -37,6 +38,9 @@ func (s *race) summarize(folds []int) (*Result, error) {
 			mixed, predicted := s.withMeans(a.errors[i], folds)
 			// Where the mean predicts all targets of both, the errors themselves decide.
 			v := s.score(mixed)
+			if v < a.score {
+				a.at, a.score, a.folds = i, v, mixed
+			}
 			if v < least || v == least && len(r.Points) > 0 && s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
 				least, r.Best = v, len(r.Points)
 			}

@@ -374,17 +374,7 @@ func (s *race) eliminate() {
 	s.arms = kept
 }
 
-// rank finds the best λ of each arm, and puts the best arms first.
+// rank puts the best arms first.
 func (s *race) rank() {
-	folds := s.informative(s.compared())
-	for _, a := range s.arms {
-		a.at, a.score, a.folds = -1, math.Inf(1), nil
-		for i := range a.lambdas {
-			e, _ := s.withMeans(a.errors[i], folds)
-			if v := s.score(e); v < a.score {
-				a.at, a.score, a.folds = i, v, e
-			}
-		}
-	}
 	slices.SortStableFunc(s.arms, func(a, b *arm) int { return cmp.Compare(a.score, b.score) })
 }

@@ -105,8 +105,7 @@ func TestWithMeans(t *testing.T) {
 
 // TestKindsStay keeps an arm with learned lengths beside arms that are better by less than the noise, and alike.
 func TestKindsStay(t *testing.T) {
-	s := metric("nmse")
-	s.folds, s.complete, s.constant = 3, []bool{true, true, true}, [][]float64{{1}, {1}, {1}}
+	s := against(t, 1, 1, 1)
 	for i, kernels := range [][]string{
 		{"laplacian:all:median*1"},
 		{"laplacian:all:median*2"},
@@ -125,7 +124,7 @@ func TestKindsStay(t *testing.T) {
 		})
 	}
 	learns, other := s.arms[5], s.arms[7]
-	s.eliminate()
+	eliminate(t, s)
 	if len(s.arms) != 4 || !slices.Contains(s.arms, learns) || !slices.Contains(s.arms, other) {
 		t.Errorf("%d arms stay, with learned lengths: %v, linear: %v", len(s.arms), slices.Contains(s.arms, learns),
 			slices.Contains(s.arms, other))

@@ -340,9 +340,25 @@ func (out *Outputs) Restore(dst, F blas.General) {
 	out.uncross(dst)
 }
 
-// LiveNames are the names of the outputs that are learned.
-func (out *Outputs) LiveNames() []string {
-	return Pick(out.Names, out.Live)
+// Under is a with the rows of b below its own.
+func Under(a, b blas.General) blas.General {
+	data := make([]float64, 0, (a.Rows+b.Rows)*b.Cols)
+	for _, part := range []blas.General{a, b} {
+		for i := range part.Rows {
+			data = append(data, blas.Row(part, i)...)
+		}
+	}
+	return blas.General{Rows: a.Rows + b.Rows, Cols: b.Cols, Stride: max(b.Cols, 1), Data: data}
+}
+
+// Others are the numbers below n that are not among the ascending ones.
+func Others(some []int, n int) (others []int) {
+	for i := range n {
+		if _, in := slices.BinarySearch(some, i); !in {
+			others = append(others, i)
+		}
+	}
+	return others
 }
 
 // Take copies the given columns of a; all of them is a itself.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary/lengths"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -102,8 +103,7 @@ func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []ke
 func ranks(Z blas.General) kernel.Group {
 	g := everyColumn(defaults.Ranks, Z)
 	for c := range Z.Cols {
-		sorted := column(Z, c)
-		slices.Sort(sorted)
+		sorted := slices.Sorted(slices.Values(column(Z, c)))
 		knots := make([]float64, defaults.RankKnots)
 		for k := range knots {
 			at, part := math.Modf(float64(k) / float64(len(knots)-1) * float64(Z.Rows-1))
@@ -144,13 +144,7 @@ func features(g *kernel.Group, Z blas.General) blas.General {
 	return k.Features(Z)
 }
 
-func column(Z blas.General, c int) []float64 {
-	x := make([]float64, Z.Rows)
-	for i := range x {
-		x[i] = blas.Row(Z, i)[c]
-	}
-	return x
-}
+func column(Z blas.General, c int) []float64 { return columns.Take(Z, []int{c}).Data }
 
 // everyColumn is the group of all columns of Z.
 func everyColumn(name string, Z blas.General) kernel.Group {

@@ -5,7 +5,6 @@ package model
 import (
 	"context"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/iokl/iokl/blas"
@@ -181,12 +180,7 @@ func (m *Model) PredictGramIntervals(
 
 // kept are the columns of cross-Gram matrices that belong to the samples of the fold's model.
 func (f *Fold) kept(m *Model, cross []blas.General) []blas.General {
-	var own []int
-	for i := range coefficients(m.Basis) {
-		if _, out := slices.BinarySearch(f.Rows, i); !out {
-			own = append(own, i)
-		}
-	}
+	own := columns.Others(f.Rows, coefficients(m.Basis))
 	part := make([]blas.General, len(cross))
 	for j, K := range cross {
 		part[j] = columns.Take(K, own)
@@ -218,15 +212,7 @@ func (m *Model) HeldOut(ctx context.Context) (Y, F blas.General, folds int, err 
 // heldOutOfFolds are HeldOut of the folds.
 func (m *Model) heldOutOfFolds() (Y, F blas.General) {
 	for _, f := range m.Folds {
-		Y, F = under(Y, f.Y), under(F, f.F)
+		Y, F = columns.Under(Y, f.Y), columns.Under(F, f.F)
 	}
 	return Y, F
-}
-
-// under is a with the rows of b below its own.
-func under(a, b blas.General) blas.General {
-	for i := range b.Rows {
-		a.Data = append(a.Data, blas.Row(b, i)...)
-	}
-	return blas.General{Rows: a.Rows + b.Rows, Cols: b.Cols, Stride: b.Cols, Data: a.Data}
 }

@@ -38,9 +38,7 @@ func (r *Rows) Ridge(fold int) (learn.Ridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.inputs = blas.NewGeneral(c.Z.Rows+Z.Rows, Z.Cols)
-	blas.Copy(blas.View(g.inputs, 0, 0, c.Z.Rows, Z.Cols), c.Z)
-	blas.Copy(blas.View(g.inputs, c.Z.Rows, 0, Z.Rows, Z.Cols), Z)
+	g.inputs = columns.Under(c.Z, Z)
 	return g, nil
 }
 
@@ -320,7 +318,7 @@ func (r *ridge) byHoles(
 // solvePattern writes the coefficients of the targets of p, times ρ, to C, and reports whether their system is regular.
 // B is (K + μI)⁻¹.
 func solvePattern(be blas.Backend, C, K, B, Y blas.General, p pattern, mu float64) bool {
-	out := others(p.rows, K.Rows)
+	out := columns.Others(p.rows, K.Rows)
 	if len(out) > len(p.rows) {
 		A, c := columns.Take(blas.TakeRows(K, p.rows), p.rows), columns.Take(blas.TakeRows(Y, p.rows), p.targets)
 		for i := range A.Rows {
@@ -351,18 +349,6 @@ func solvePattern(be blas.Backend, C, K, B, Y blas.General, p pattern, mu float6
 	}
 	put(C, blas.TakeRows(x, p.rows), p.rows, p.targets)
 	return true
-}
-
-// others are the numbers below l that are not among the ascending rows.
-func others(rows []int, l int) (out []int) {
-	for i := range l {
-		if len(rows) > 0 && rows[0] == i {
-			rows = rows[1:]
-			continue
-		}
-		out = append(out, i)
-	}
-	return out
 }
 
 // put writes c to some rows and columns of C.

@@ -4,10 +4,10 @@ package update
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/memory"
@@ -86,8 +86,8 @@ func weighted(m *model.Model) (dict kernel.Dictionary, eta []float64) {
 // room is how many elements of the border there may be.
 func (b *Live) room() int { return max(leastBorder, b.l/borderShare) }
 
-// change is b without the rows that are not among those kept, which are numbered as in [gather], and with those that
-// arrive. nil says that the border has no room.
+// change is b without the rows that are not among those kept, which are numbered from those of m on, and with those
+// that arrive. nil says that the border has no room.
 func (b *Live) change(m *model.Model, arriving coded, kept []int) (*Live, error) {
 	l := m.Y.Rows
 	leave := l + arriving.Y.Rows - len(kept)
@@ -98,14 +98,8 @@ func (b *Live) change(m *model.Model, arriving coded, kept []int) (*Live, error)
 	if err := c.add(arriving); err != nil {
 		return nil, err
 	}
-	stays := make([]bool, l+arriving.Y.Rows)
-	for _, i := range kept {
-		stays[i] = true
-	}
-	for i := len(stays) - 1; i >= 0; i-- {
-		if !stays[i] {
-			c.system = c.system.Remove(i)
-		}
+	for _, i := range slices.Backward(columns.Others(kept, l+arriving.Y.Rows)) {
+		c.system = c.system.Remove(i)
 	}
 	return &c, nil
 }
@@ -119,9 +113,7 @@ func (b *Live) add(rows coded) error {
 	if err := b.first.Sum(first, rows.Z); err != nil {
 		return fault.From(err)
 	}
-	Z := blas.NewGeneral(b.arrived.Rows+rows.Z.Rows, rows.Z.Cols)
-	copy(Z.Data, b.arrived.Data)
-	blas.Copy(blas.View(Z, b.arrived.Rows, 0, rows.Z.Rows, Z.Cols), rows.Z)
+	Z := columns.Under(b.arrived, rows.Z)
 	b.arrived = Z
 	near, err := b.dict.Crossing(b.eta, Z, b.be)
 	if err != nil {
@@ -133,9 +125,4 @@ func (b *Live) add(rows coded) error {
 	}
 	b.system = b.system.Add(first, among, rows.Y)
 	return nil
-}
-
-// unfit are the errors of a border that rounding has spoilt; the system is then solved without it.
-func unfit(err error) bool {
-	return errors.Is(err, sylvester.ErrNotSPD) || errors.Is(err, sylvester.ErrNotConverged)
 }

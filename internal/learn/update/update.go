@@ -9,6 +9,7 @@ package update
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // Change is what becomes of the rows of a model. First rows leave, then others arrive, then the oldest leave.
@@ -64,7 +66,8 @@ func Revised(
 	if err != nil {
 		return nil, nil, err
 	}
-	Z, Y := gather(m.Inputs(), arriving.Z, kept), gather(m.Y, arriving.Y, kept)
+	gather := func(a, b blas.General) blas.General { return blas.TakeRows(columns.Under(a, b), kept) }
+	Z, Y := gather(m.Inputs(), arriving.Z), gather(m.Y, arriving.Y)
 	if live != nil && !columns.Missing(arriving.Y) && arriving.W.Data == nil {
 		out, next, err = bordered(ctx, m, live, arriving, kept, Z, Y, notes, s, method)
 		if err != nil || out != nil && (out.Result.Converged || !relearn) {
@@ -112,8 +115,8 @@ func bordered(
 	}
 	method.CStep = totalled{next.system, sum}
 	out, err := finish(ctx, t, m, notes, s, method, false)
-	if unfit(err) {
-		return nil, nil, nil
+	if errors.Is(err, sylvester.ErrNotSPD) || errors.Is(err, sylvester.ErrNotConverged) {
+		return nil, nil, nil // rounding has spoilt the border
 	}
 	return out, next, err
 }
@@ -230,18 +233,12 @@ const driftRows = 30
 
 // kept lists the rows that the model is of after the change, of l rows and of others that arrive, numbered from l.
 func (ch *Change) kept(l, arriving int) (rows []int, err error) {
-	leaves := make([]bool, l)
 	for _, i := range ch.Forget {
 		if i < 0 || i >= l {
 			return nil, fault.Input("row %d is to leave, and the model has rows 0 to %d", i, l-1)
 		}
-		leaves[i] = true
 	}
-	for i := range l + arriving {
-		if i >= l || !leaves[i] {
-			rows = append(rows, i)
-		}
-	}
+	rows = columns.Others(slices.Sorted(slices.Values(ch.Forget)), l+arriving)
 	if ch.Window > 0 {
 		rows = rows[max(0, len(rows)-ch.Window):]
 	}
@@ -251,20 +248,8 @@ func (ch *Change) kept(l, arriving int) (rows []int, err error) {
 	return rows, nil
 }
 
-// gather are rows of a, and of b, whose rows are numbered from those of a on.
-func gather(a, b blas.General, rows []int) blas.General {
-	out := blas.NewGeneral(len(rows), a.Cols)
-	for k, i := range rows {
-		if i < a.Rows {
-			copy(blas.Row(out, k), blas.Row(a, i))
-		} else {
-			copy(blas.Row(out, k), blas.Row(b, i-a.Rows))
-		}
-	}
-	return out
-}
-
-// gatherWeights are those of rows of m, and of others that arrive, as gather; without Data where all are 1.
+// gatherWeights are those of rows of m, and of others that arrive, numbered from those of m on; without Data where all
+// are 1.
 func gatherWeights(m *model.Model, arriving coded, rows []int) (W blas.General) {
 	if m.W.Data == nil && arriving.W.Data == nil {
 		return W
@@ -290,14 +275,10 @@ func finish(
 	s.Lambda = m.Mu / float64(t.Space().Samples())
 	out, err := learn.Revise(ctx, t, m, s, method, relearn)
 	if out != nil {
-		out.Origin, out.Warnings = m.Origin, slices.Concat(notes, kept(m.Warnings, notes))
+		repeated := func(w string) bool { return slices.Contains(notes, w) }
+		out.Origin, out.Warnings = m.Origin, slices.Concat(notes, slices.DeleteFunc(slices.Clone(m.Warnings), repeated))
 	}
 	return out, err
-}
-
-// kept are the warnings that notes do not repeat.
-func kept(warnings, notes []string) []string {
-	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool { return slices.Contains(notes, w) })
 }
 
 // summed is the model of explicit features after a change of its sums.
