@@ -3,6 +3,7 @@
 package iokl
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -200,10 +201,7 @@ func (opt Options) check(gram bool) (Options, error) {
 	case opt.MaxOuter < 0:
 		return opt, fault.Input("%d outer iterations", opt.MaxOuter)
 	}
-	if err := opt.Learn.Check(); err != nil {
-		return opt, err
-	}
-	if err := opt.Model.Check(); err != nil {
+	if err := cmp.Or(opt.Learn.Check(), opt.Model.Check()); err != nil {
 		return opt, err
 	}
 	for _, c := range []struct {
@@ -228,10 +226,7 @@ func (opt Options) check(gram bool) (Options, error) {
 	if opt.losses, err = loss.Parse(opt.Loss); err != nil {
 		return opt, fault.Mark(err)
 	}
-	if err := opt.checkLoss(); err != nil {
-		return opt, err
-	}
-	if err := opt.checkNoise(gram); err != nil {
+	if err := cmp.Or(opt.checkLoss(), opt.checkNoise(gram)); err != nil {
 		return opt, err
 	}
 	if opt.Global && opt.Learn == "" {

@@ -147,22 +147,13 @@ func NewScores(F, Y mat.Matrix, mean []float64) Scores {
 				count++
 			}
 		}
-		s.RMSE, s.RRMSE = append(s.RMSE, math.Sqrt(mse)), append(s.RRMSE, relativeError(mse*count, st))
+		if st == 0 { // 0 for exact predictions, and else 1
+			st = max(mse*count, math.SmallestNonzeroFloat64)
+		}
+		s.RMSE, s.RRMSE = append(s.RMSE, math.Sqrt(mse)), append(s.RRMSE, math.Sqrt(mse*count/st))
 	}
 	s.MeanMSE, s.ARMSE, s.ARRMSE = learn.Mean(s.MSE), learn.Mean(s.RMSE), learn.Mean(s.RRMSE)
 	return s
-}
-
-func relativeError(se, st float64) float64 {
-	switch {
-	case st > 0:
-		return math.Sqrt(se / st)
-	case se > 0:
-		return 1
-	case math.IsNaN(se):
-		return se
-	}
-	return 0
 }
 
 // Score predicts X and compares with Y; relative errors are measured against the

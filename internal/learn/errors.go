@@ -26,11 +26,6 @@ type Errors struct {
 	Accuracy float64 // share of fully observed rows whose largest predicted output is the largest target
 }
 
-// Unknown are the errors of what could not be solved.
-func Unknown() Errors {
-	return Errors{NMSE: math.NaN(), Accuracy: math.NaN()}
-}
-
 // Metrics are what settings can be compared by, averages over the targets; SumMetrics
 // are those that sums over a stream tell.
 var (

@@ -60,20 +60,17 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, err
 		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,
 		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace, MaxBytes: m.MaxBytes,
 	}
-	if s.Learn == Nothing && !single(t) {
-		so.InnerTol = defaults.ExactTol
+	// Rounding Gram matrices to single precision changes K·C by up to 2⁻²⁴·‖K‖·‖C‖, which μ ≪ ‖K‖ makes far more than
+	// [defaults.ExactTol]: the gap says how exact coefficients are worth being.
+	if s.Learn == Nothing {
+		if K, _ := kernelsOf(t); linop.PrecisionOf(K) != blas.Float32 {
+			so.InnerTol = defaults.ExactTol
+		}
 	}
 	if _, rereads := t.(Rereading); rereads && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products
 	}
 	return p, so, nil
-}
-
-// single reports whether t holds Gram matrices in single precision. Rounding them changes K·C by up to 2⁻²⁴·‖K‖·‖C‖,
-// which μ ≪ ‖K‖ makes far more than [defaults.ExactTol]: the gap says how exact coefficients are worth being.
-func single(t Training) bool {
-	K, _ := kernelsOf(t)
-	return linop.PrecisionOf(K) == blas.Float32
 }
 
 // kernelsOf are the kernels on the samples of t, and the targets; none where it has explicit features.

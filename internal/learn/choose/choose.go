@@ -1,21 +1,14 @@
 // Package choose finds the setting of a fit by one race on held-out samples.
 //
 // An arm is a dictionary of kernels, what is learned on it, a model, a norm and τ; λ is a path inside an arm.
-// Arms are compared rung by rung: a rung is a number of samples and some folds, and each rung doubles
-// the samples, or repeats the folds where all samples are in. On every rung all arms that are left are fitted
-// without each fold and compared by the mean logarithm of their errors on it. After a rung, an arm leaves that is
-// worse than the best beyond doubt, and at most half of the arms stay, the best of each kind first; of each path the
-// best λ and its neighbours stay. A path is one of μ = λl, which keeps its meaning when samples are added. Arms with
-// fixed weights start, which one decomposition serves for all λ; arms that learn enter later, on the union of the
-// dictionaries that lead then. Of many samples, or of many targets, a random part has all rungs but the last, where
-// the leader and the leader among fixed weights are left. The last rule takes the simplest of what is not worse than
-// the best by one standard error. Errors of a rung stay until the next one knows better ones, so that there is a best
-// at any moment.
+// Arms are compared rung by rung: a rung is a number of samples and some folds. docs/choosing.md has the whole
+// procedure.
 //
 // Data come through the interface learn.Data alone.
 package choose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,13 +165,10 @@ func (s *race) check() error {
 		return fault.Input("the metric nmse is of squared errors: with the loss %s take loss, mse, rmse or accuracy",
 			asked)
 	}
-	if err := fault.Choice("metric", &s.Metric, learn.Metrics); err != nil {
+	if err := cmp.Or(fault.Choice("metric", &s.Metric, learn.Metrics), s.Setting.Learn.Check()); err != nil {
 		return err
 	}
 	if err := s.checkFolds(l); err != nil {
-		return err
-	}
-	if err := s.Setting.Learn.Check(); err != nil {
 		return err
 	}
 	for _, m := range append(slices.Clone(s.Models), s.Setting.Model) {
@@ -227,10 +217,8 @@ func (s *race) check() error {
 
 // checkFolds closes how samples are dealt to folds.
 func (s *race) checkFolds(l int) error {
-	if err := fault.Choice("way to deal rows to folds", &s.FoldsBy, []string{"", Shuffle, Blocks}); err != nil {
-		return err
-	}
-	if err := fault.Choice("way to hide targets", &s.Hide, []string{"", learn.HideRows, learn.HideCells}); err != nil {
+	if err := cmp.Or(fault.Choice("way to deal rows to folds", &s.FoldsBy, []string{"", Shuffle, Blocks}),
+		fault.Choice("way to hide targets", &s.Hide, []string{"", learn.HideRows, learn.HideCells})); err != nil {
 		return err
 	}
 	switch {

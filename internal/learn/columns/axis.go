@@ -92,14 +92,12 @@ func (a *Axis) places(outputs []int) []int {
 
 // scaled brings the coordinates of points to the variances that 1 is on the axis.
 func (a *Axis) scaled(points [][]float64) blas.General {
-	Z, T := blas.NewGeneral(len(a.Points), len(a.Names)), blas.NewGeneral(len(points), len(a.Names))
-	for i, t := range a.Points {
-		copy(blas.Row(Z, i), t)
+	matrix := func(points [][]float64) blas.General {
+		d := len(a.Names)
+		return blas.General{Rows: len(points), Cols: d, Stride: d, Data: slices.Concat(points...)}
 	}
-	for i, t := range points {
-		copy(blas.Row(T, i), t)
-	}
-	Measure(Z).Apply(T)
+	T := matrix(points)
+	Measure(matrix(a.Points)).Apply(T)
 	return T
 }
 

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -149,10 +150,7 @@ func (c *closed) deviation(ctx context.Context, dst, Z blas.General) error {
 		})
 	}
 	KX, kxx := blas.NewGeneral(Z.Rows, c.l), make([]float64, Z.Rows)
-	if err := c.cross.Sum(KX, Z); err != nil {
-		return fault.From(err)
-	}
-	if err := c.cross.Diagonal(kxx, Z); err != nil {
+	if err := cmp.Or(c.cross.Sum(KX, Z), c.cross.Diagonal(kxx, Z)); err != nil {
 		return fault.From(err)
 	}
 	if c.paths != nil {

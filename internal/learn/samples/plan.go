@@ -176,22 +176,19 @@ func (opt *Options) recomputes(m, l, d, n int) bool {
 
 // gramPlan is the memory of m Gram matrices of l samples beside that of their sum.
 func (opt *Options) gramPlan(m, l, d, n int) learn.Plan {
-	p := opt.solvePlan(float64(m)*float64(blas.SymBytes(l, opt.Precision)), l, d, n)
-	p.What = fmt.Sprintf("%d Gram matrices of %d samples in %v", m, l, opt.Precision)
-	return p
+	return opt.solvePlan("%d Gram matrices of %d samples in %v", m, float64(m)*float64(blas.SymBytes(l, opt.Precision)),
+		l, d, n)
 }
 
 // sumPlan is the memory of the sum of m kernels of fixed weights, which is formed as it is multiplied.
 func (opt *Options) sumPlan(m, l, d, n int) learn.Plan {
-	p := opt.solvePlan(0, l, d, n)
-	p.What = fmt.Sprintf("the sum of %d kernels on %d samples in %v", m, l, opt.Precision)
-	return p
+	return opt.solvePlan("the sum of %d kernels on %d samples in %v", m, 0, l, d, n)
 }
 
-// solvePlan is the memory of terms of so many bytes, K_η as it is multiplied, some l×n blocks and copies of the data,
+// solvePlan is the memory of m terms of so many bytes, K_η as it is multiplied, some l×n blocks and copies of the data,
 // and, as what is taken for a time only, that of the solver of the linear systems: two matrices of order l, or a sketch
 // where orders are beyond those of direct solvers.
-func (opt *Options) solvePlan(terms float64, l, d, n int) learn.Plan {
+func (opt *Options) solvePlan(what string, m int, terms float64, l, d, n int) learn.Plan {
 	be := blas.Or(opt.Backend)
 	held, scratch := terms+be.PackedBytes(l, opt.Precision), sylvester.SketchBytes(l)
 	if l <= linop.KeepBoth {
@@ -201,7 +198,8 @@ func (opt *Options) solvePlan(terms float64, l, d, n int) learn.Plan {
 		}
 	}
 	instead := "float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)"
-	return opt.within(learn.Plan{Instead: instead}, held+8*float64(l)*float64(12*n+2*d), scratch)
+	p := learn.Plan{What: fmt.Sprintf(what, m, l, opt.Precision), Instead: instead}
+	return opt.within(p, held+8*float64(l)*float64(12*n+2*d), scratch)
 }
 
 // within is the plan with what is held and what is taken for a time.

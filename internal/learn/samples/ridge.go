@@ -134,7 +134,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 	}
 	all, P := make([]learn.Errors, len(lambdas)), blas.NewGeneral(r.test.Rows, r.test.Cols)
 	judge := func(i int, F blas.General) {
-		if all[i] = learn.Unknown(); F.Data != nil {
+		if all[i] = (learn.Errors{NMSE: math.NaN(), Accuracy: math.NaN()}); F.Data != nil {
 			r.out.Restore(P, F)
 			all[i] = learn.Judge(P, r.test, r.testW, r.out)
 		}
