@@ -6,10 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/model"
 )
 
@@ -50,12 +50,8 @@ func (c *Chosen) warning(silent []string, n int) string {
 			"%.4g ± %.2g, the mean of the targets %.4g; the model predicts the mean",
 			c.Folds, c.Metric, c.Error, c.StdErr, c.Constant)
 	}
-	list := strings.Join(silent[:min(len(silent), 5)], ", ")
-	if len(silent) > 5 {
-		list += ", …"
-	}
 	return fmt.Sprintf("%d of %d targets are predicted by their mean, as these inputs do not predict them better: %s",
-		len(silent), n, list)
+		len(silent), n, columns.Few(silent))
 }
 
 // chosen is the setting that a fit took.

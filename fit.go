@@ -119,16 +119,14 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 		}
 	}
 	if opt.Lambda == 0 {
-		var about [2]string
+		var inputs, targets []string
 		if so.Columns.ScaleInputs {
-			x, about[0] = columns.PullIn(x, opt.InputNames, "x", "input")
+			x, inputs = columns.PullIn(x, opt.InputNames, "x", "input")
 		}
 		if so.Columns.ScaleOutputs && so.Columns.Loss.Kind == loss.Squared {
-			y, about[1] = columns.PullIn(y, opt.OutputNames, "y", "target")
+			y, targets = columns.PullIn(y, opt.OutputNames, "y", "target")
 		}
-		so.Columns.Notes = slices.DeleteFunc(append(so.Columns.Notes, about[:]...), func(note string) bool {
-			return note == ""
-		})
+		so.Columns.Notes = slices.Concat(so.Columns.Notes, inputs, targets)
 	}
 	d, err := samples.NewRows(x, y, w, so)
 	return d, opt, err

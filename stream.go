@@ -51,7 +51,9 @@ type StreamOptions struct {
 
 // DefaultStreamKernels is the dictionary of a streamed fit that names no kernels where
 // they are not chosen: with a given λ, a checkpoint, or ranks.
-func DefaultStreamKernels() []string { return defaults.StreamKernels() }
+func DefaultStreamKernels() []string {
+	return []string{"rff:gaussian:all:median*0.25,0.5,1,2:500", "linear:all"}
+}
 
 // FitStream is [Fit] for data larger than memory, with kernels that have explicit
 // features: rff:…, nystrom:…, linear, poly, cosine. One pass over the rows adds up
@@ -111,10 +113,10 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CV
 		return nil, err
 	}
 	k := cmp.Or(opt.CV.Folds, max(opt.IntervalFolds, 0), defaults.StreamFolds)
-	if k < 2 {
+	switch {
+	case k < 2:
 		return nil, fault.Input("%d folds: at least 2 are needed", k)
-	}
-	if opt.IntervalFolds > 0 && opt.IntervalFolds != k {
+	case opt.IntervalFolds > 0 && opt.IntervalFolds != k:
 		return nil, fault.Input("%d interval folds beside %d of the cross-validation: a stream keeps the sums of one "+
 			"set of folds", opt.IntervalFolds, k)
 	}

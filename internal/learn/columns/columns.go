@@ -406,9 +406,14 @@ func list(what string, names []string) string {
 	if len(names) == 1 {
 		return what + " " + names[0]
 	}
+	return fmt.Sprintf("%d %ss %s", len(names), what, Few(names))
+}
+
+// Few is the first names.
+func Few(names []string) string {
 	text := strings.Join(names[:min(len(names), 5)], ", ")
 	if len(names) > 5 {
 		text += ", …"
 	}
-	return fmt.Sprintf("%d %ss %s", len(names), what, text)
+	return text
 }

@@ -83,6 +83,16 @@ func MeasureWeighted(a, W blas.General) *Scaler {
 	return s
 }
 
+// Varying lists the columns that are not constant.
+func (s *Scaler) Varying() (vary []int) {
+	for j, constant := range s.Constant {
+		if !constant {
+			vary = append(vary, j)
+		}
+	}
+	return vary
+}
+
 // Apply overwrites each row of a by its scaled values.
 func (s *Scaler) Apply(a blas.General) {
 	for i := range a.Rows {
@@ -158,9 +168,9 @@ func (s *Scaler) empty() bool {
 // PullIn moves isolated values, such as failed readings, towards the others: a model that interpolates the samples
 // would predict the neighbours of such a sample by it. A column has isolated values where at most one in
 // defaults.SomeSamples lies beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end
-// of that range. NaN stays. The result is a itself where there are none; note names their columns, by the letter where
+// of that range. NaN stays. The result is a itself where there are none; notes name their columns, by the letter where
 // there are no names.
-func PullIn(a blas.General, names []string, letter, what string) (b blas.General, note string) {
+func PullIn(a blas.General, names []string, letter, what string) (b blas.General, notes []string) {
 	low, high := make([]float64, a.Cols), make([]float64, a.Cols)
 	moved, total, column := make([]bool, a.Cols), 0, make([]float64, 0, a.Rows)
 	for j := range a.Cols {
@@ -182,7 +192,7 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 	}
 	names, err := named(names, a.Cols, letter, what)
 	if total == 0 || err != nil {
-		return a, ""
+		return a, nil
 	}
 	b = blas.Like(a)
 	for i := range a.Rows {
@@ -194,8 +204,8 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 	if total == 1 {
 		values = "value"
 	}
-	return b, fmt.Sprintf("moved %d isolated %s towards the others, in %s", total, values,
-		list(what+" column", chosen(names, moved)))
+	return b, []string{fmt.Sprintf("moved %d isolated %s towards the others, in %s", total, values,
+		list(what+" column", chosen(names, moved)))}
 }
 
 // bulk is the places of the first and the last of the ascending values that are not isolated.

@@ -46,9 +46,9 @@ func TestPullIn(t *testing.T) {
 				}
 			}
 			before := slices.Clone(a.Data)
-			b, note := PullIn(a, []string{"still", "wild"}, "x", "input")
-			if (want > 0) != (note != "") {
-				t.Errorf("%s: note %q for %d values", c.name, note, want)
+			b, notes := PullIn(a, []string{"still", "wild"}, "x", "input")
+			if (want > 0) != (notes != nil) {
+				t.Errorf("%s: notes %q for %d values", c.name, notes, want)
 			}
 			for i := range c.rows {
 				v, as := b.Data[2*i+1], before[2*i+1]
@@ -66,8 +66,8 @@ func TestPullIn(t *testing.T) {
 			}
 		}
 	}
-	if _, note := PullIn(blas.General{Rows: 3, Cols: 1, Stride: 1, Data: []float64{nan, nan, nan}}, nil, "y",
-		"target"); note != "" {
-		t.Errorf("no values: %q", note)
+	if _, notes := PullIn(blas.General{Rows: 3, Cols: 1, Stride: 1, Data: []float64{nan, nan, nan}}, nil, "y",
+		"target"); notes != nil {
+		t.Errorf("no values: %q", notes)
 	}
 }

@@ -122,8 +122,3 @@ func Kernels(cols int) []string {
 
 // HasEach reports whether each of so many columns gets kernels of its own.
 func HasEach(cols int) bool { return cols > 1 && cols <= Many }
-
-// StreamKernels is the dictionary of a streamed fit that names no kernels.
-func StreamKernels() []string {
-	return []string{"rff:gaussian:all:median*0.25,0.5,1,2:500", "linear:all"}
-}

@@ -168,10 +168,8 @@ func expand(features string, Z blas.General) []string {
 		return []string{features}
 	}
 	var list []string
-	for j, constant := range columns.Measure(Z).Constant {
-		if !constant {
-			list = append(list, strconv.Itoa(j))
-		}
+	for _, j := range columns.Measure(Z).Varying() {
+		list = append(list, strconv.Itoa(j))
 	}
 	return list
 }

@@ -82,14 +82,7 @@ func (r *Rows) ByLoss(l loss.Loss) (learn.Data, error) {
 }
 
 // Columns lists the inputs that vary.
-func (r *Rows) Columns() (vary []int) {
-	for j, constant := range columns.Measure(r.x).Constant {
-		if !constant {
-			vary = append(vary, j)
-		}
-	}
-	return vary
-}
+func (r *Rows) Columns() []int { return columns.Measure(r.x).Varying() }
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {

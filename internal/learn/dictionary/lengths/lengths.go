@@ -122,7 +122,7 @@ type search struct {
 	count  int           // of the kernels of the sum
 	be     blas.Backend
 	X, Y   blas.General // columns that vary, standardised
-	scale  []float64    // standard deviations of all columns of Z, 0 of constant ones
+	scale  []float64    // standard deviations of all columns of Z, 1 of constant ones
 	vary   []int        // the columns of X
 	median []float64    // distance between rows of X in the metric of each kernel
 }
@@ -154,19 +154,12 @@ func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, e
 	return s, nil
 }
 
-// standardised is the columns of a that vary, with mean 0 and variance 1, and the deviations of all.
+// standardised is the columns of a that vary, with mean 0 and variance 1, and the deviations of all, 1 of constant ones.
 func standardised(a blas.General) (_ blas.General, deviation []float64, vary []int) {
 	m := columns.Measure(a)
-	deviation = m.Scale
-	for c, constant := range m.Constant {
-		if constant {
-			deviation[c] = 0
-		} else {
-			vary = append(vary, c)
-		}
-	}
 	m.Apply(a)
-	return columns.Take(a, vary), deviation, vary
+	vary = m.Varying()
+	return columns.Take(a, vary), m.Scale, vary
 }
 
 // starts are the points to start from: the one that is known, or two of equal lengths and, of sums on many rows, others
