@@ -96,10 +96,7 @@ func Compare(F, Y, W blas.General) (mse []float64, accuracy float64) {
 	for j := range mse {
 		mse[j] /= count[j]
 	}
-	if rows == 0 {
-		rows = 1
-	}
-	return mse, right / rows
+	return mse, right / max(rows, math.SmallestNonzeroFloat64)
 }
 
 // Judge compares predictions F of a model that learned the targets of out with what was

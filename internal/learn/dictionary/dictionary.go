@@ -279,18 +279,13 @@ func (r *Resolver) Features(ctx context.Context, specs []string, D int) ([]strin
 			out[i] = fmt.Sprintf("nystrom:%s:%d", specs[i], max(count, 1))
 		}
 	}
-	if narrows > 0 {
-		share := left
-		if wides > 0 {
-			share /= 2
-		}
-		count := min(defaults.ColumnFeatures, share/narrows)
-		approximate(narrow, count)
-		left -= count * narrows
-	}
+	share := left
 	if wides > 0 {
-		approximate(wide, left/wides)
+		share /= 2
 	}
+	count := min(defaults.ColumnFeatures, share/max(narrows, 1))
+	approximate(narrow, count)
+	approximate(wide, (left-count*narrows)/max(wides, 1))
 	return out, nil
 }
 

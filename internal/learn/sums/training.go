@@ -145,19 +145,16 @@ func (t *training) errors(B blas.General) learn.Errors {
 		t.squares(mse, weight, &t.test[k], B)
 	}
 	e := learn.Errors{MSE: mse, Relative: slices.Repeat([]float64{math.NaN()}, len(mse)), Accuracy: math.NaN()}
-	count := 0
 	for j, c := range t.scale {
 		mse[j] = max(mse[j], 0) * c * c / weight[j]
 		if dev := t.deviation[j]; dev > 0 && weight[j] > 0 {
 			e.Relative[j] = mse[j] / (dev * dev)
-			e.NMSE += e.Relative[j]
-			count++
 		}
 		if y := t.data.Out; y != nil {
 			mse[j] *= y.Scale[j] * y.Scale[j]
 		}
 	}
-	e.NMSE /= float64(count)
+	e.NMSE = learn.Mean(e.Relative)
 	return e
 }
 

@@ -136,16 +136,15 @@ type parameters struct {
 }
 
 func (c *criterion) parameters(p []float64) (v parameters) {
-	d, B := c.X.Cols-1, len(c.terms)
-	value := make([]float64, len(p))
+	value, d := make([]float64, len(p)), c.X.Cols-1
 	for k := range p {
 		value[k] = math.Exp(p[k])
 	}
-	for b := range B {
-		v.theta = append(v.theta, value[b*d:(b+1)*d])
+	for range c.terms {
+		v.theta, value = append(v.theta, value[:d]), value[d:]
 	}
-	v.weights = append([]float64{1}, value[B*d:B*d+B-1]...)
-	v.mu, v.linear = value[len(p)-2], value[len(p)-1]
+	rest := len(value) - 2
+	v.weights, v.mu, v.linear = append([]float64{1}, value[:rest]...), value[rest], value[rest+1]
 	return v
 }
 
