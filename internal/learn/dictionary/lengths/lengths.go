@@ -154,7 +154,8 @@ func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, e
 	return s, nil
 }
 
-// standardised is the columns of a that vary, with mean 0 and variance 1, and the deviations of all, 1 of constant ones.
+// standardised is the columns of a that vary, with mean 0 and variance 1, and the deviations of all, 1 of constant
+// ones.
 func standardised(a blas.General) (_ blas.General, deviation []float64, vary []int) {
 	m := columns.Measure(a)
 	m.Apply(a)
