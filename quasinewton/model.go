@@ -245,8 +245,6 @@ func (q *Model) invertMiddle() {
 // forget drops all pairs.
 func (q *Model) forget() { q.S, q.Y, q.DS = nil, nil, nil }
 
-func resize(s []float64, n int) []float64 { return slices.Grow(s[:0], n)[:n] }
-
 func (q *Model) steps() int {
 	if q.H.Data != nil {
 		return exactSteps
