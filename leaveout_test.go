@@ -133,6 +133,31 @@ func TestLeaveOneOutAgainstRefits(t *testing.T) {
 	near(t, "mean square of residuals over deviations", surprise, 1)
 }
 
+// A target that is the same in all rows is no part of the error, nor of its standard error.
+func TestLeaveOneOutOfConstantTargets(t *testing.T) {
+	X, Y := learntest.Wave(30, 37)
+	more := mat.NewDense(30, 4, nil)
+	more.Apply(func(i, j int, _ float64) float64 {
+		if j < 3 {
+			return Y.At(i, j)
+		}
+		return 7
+	}, more)
+	var points []iokl.CVPoint
+	for _, Y := range []*mat.Dense{Y, more} {
+		r, err := iokl.CrossValidate(context.Background(), X, Y, iokl.Options{
+			Kernels: []string{"gaussian:all:4"}, Learn: "none", Tau: 3,
+			CV: iokl.CVOptions{LeaveOneOut: true, Lambdas: []float64{1e-2}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		points = append(points, r.Points[0])
+	}
+	near(t, "error", points[1].Mean, points[0].Mean)
+	near(t, "standard error", points[1].StdErr, points[0].StdErr)
+}
+
 // Leave-one-out of cross-validation against refits without each row by Fit, at the same μ.
 func TestCrossValidateLeaveOneOut(t *testing.T) {
 	const l = 26

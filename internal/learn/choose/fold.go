@@ -265,9 +265,7 @@ func standardError(r *learn.Refits, l int, metric string) float64 {
 		e := r.Row(i)
 		each := e.Each(metric)
 		for j := range each {
-			if mse := r.Errors.MSE[j]; metric != "accuracy" && mse == 0 {
-				each[j] = 0
-			} else if metric == "rmse" {
+			if mse := r.Errors.MSE[j]; metric == "rmse" && mse > 0 {
 				each[j] = e.MSE[j] / (2 * math.Sqrt(mse))
 			}
 		}
