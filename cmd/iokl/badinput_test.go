@@ -232,7 +232,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"groups and time":    {"cv --x x.csv --y y.csv --fold-groups same.csv --time-ordered", "not both"},
 		"unknown flag":       {fit + "--lamda 1", "unknown flag: --lamda: is it --lambda?"},
-		"flag of another":    {"info --model any.iokl", "(usage: iokl info MODEL [flags]; see iokl info --help)"},
+		"flag of another":    {"info --model any.iokl", "(for example: iokl info model.iokl; see iokl info --help)"},
 		"argument":           {fit + "stray", "stray"},
 		"no inputs":          {"fit --y y.csv", "--x"},
 		"no targets":         {"fit --x x.csv", "--y"},

@@ -166,7 +166,7 @@ func flagsOnly(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%q is no flag: see %s --help", args[0], cmd.CommandPath())
 }
 
-// unknownFlag says which flag is near one that does not exist, or how the command is called.
+// unknownFlag says which flag is near one that does not exist, or gives the first example of the command.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -180,5 +180,9 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	if len(near) > 0 && len(unknown.GetSpecifiedName()) > 1 {
 		return fmt.Errorf("%w: is it --%s?", err, strings.Join(near, " or --"))
 	}
-	return fmt.Errorf("%w (usage: %s; see %s --help)", err, cmd.UseLine(), cmd.CommandPath())
+	how := "usage: " + cmd.UseLine()
+	if example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n"); example != "" {
+		how = "for example: " + example
+	}
+	return fmt.Errorf("%w (%s; see %s --help)", err, how, cmd.CommandPath())
 }
