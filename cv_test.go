@@ -198,3 +198,22 @@ func TestPathsBeginAtTheConstant(t *testing.T) {
 		}
 	}
 }
+
+// Several quantiles are judged by the mean of their relative losses: the lowest, the one nearest ½ and the highest.
+func TestQuantilesAreJudgedTogether(t *testing.T) {
+	X, Y := learntest.Wave(60, 41)
+	judge := func(loss string) CVPoint {
+		r, err := CrossValidate(bg, X, Y, Options{
+			Loss: loss, Kernels: []string{"gaussian:all:median"}, Learn: "none", Tol: 1e-8,
+			CV: CVOptions{Lambdas: []float64{1e-3}, Tol: 1e-8},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Points[0]
+	}
+	want := (judge("quantile:0.1").Mean + judge("quantile:0.5").Mean + judge("quantile:0.8").Mean) / 3
+	if got := judge("quantile:0.1,0.3,0.5,0.8").Mean; !(math.Abs(got-want) <= 1e-4*want) {
+		t.Errorf("the error of three quantiles is %.8g, the mean of their errors %.8g", got, want)
+	}
+}

@@ -26,6 +26,17 @@ type Errors struct {
 	Accuracy float64 // share of fully observed rows whose largest predicted output is the largest target
 }
 
+// Average is the first of some errors with the mean of the relative errors of all.
+func Average(all []Errors) Errors {
+	e := all[0]
+	e.Relative = make([]float64, len(e.Relative))
+	for _, one := range all {
+		blas.Axpy(1/float64(len(all)), one.Relative, e.Relative)
+	}
+	e.NMSE = Mean(e.Relative)
+	return e
+}
+
 // Metrics are what settings can be compared by, averages over the targets; SumMetrics
 // are those that sums over a stream tell.
 var (

@@ -42,6 +42,16 @@ func Lead(losses []loss.Loss) (at int) {
 	return at
 }
 
+// Ends are the lowest and the highest of several quantiles beside the lead: the three tell how λ serves all.
+func Ends(losses []loss.Loss) (list []loss.Loss) {
+	for _, at := range []int{0, len(losses) - 1} {
+		if len(losses) > 1 && at != Lead(losses) {
+			list = append(list, losses[at])
+		}
+	}
+	return list
+}
+
 // quantiles learns the functions of the other losses at the weights and L of res, and makes res one of n·q outputs:
 // those of a target are neighbours, and L becomes L⊗I. It returns the map of all outputs.
 func (m *Method) quantiles(

@@ -88,7 +88,8 @@ func complete(t Training) bool {
 }
 
 // Path solves a training set for falling λ, each time starting from the solution
-// before, and calls each with the errors on the fold. It ends when each returns true.
+// before, and calls each with the errors on the fold. It ends when each returns true. The errors are averages over the
+// loss of t and those of the setting, which are fitted at its weights and L.
 func (m *Method) Path(
 	ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool),
 ) error {
@@ -102,18 +103,43 @@ func (m *Method) Path(
 			return fault.Mark(err)
 		}
 	}
-	for i, lambda := range lambdas {
-		p.Lambda = lambda
-		res, err := bcd.Solve(ctx, p, so)
-		if res == nil || ctx.Err() != nil {
-			return fault.From(cmp.Or(err, ctx.Err()))
+	sets := []Training{t}
+	for _, l := range s.Losses {
+		r, ok := t.(Kernelled)
+		if !ok {
+			return fault.Input("several quantiles are for data in memory")
 		}
-		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C), Ls: res.Ls}
-		e, err := t.Errors(ctx, res)
+		u, err := r.ByLoss(l)
 		if err != nil {
 			return err
 		}
-		if each(i, e) {
+		sets = append(sets, u)
+	}
+	ends := make([]blas.General, len(sets)) // coefficients at the λ before
+	for i, lambda := range lambdas {
+		p.Lambda = lambda
+		all := make([]Errors, len(sets))
+		q, by := *p, so
+		for k, set := range sets {
+			if k > 0 {
+				q.Space, q.Eta, q.L, q.Model = set.Space(), so.Start.Eta, so.Start.L, bcd.Neither
+				by.Start = &bcd.State{Eta: q.Eta, L: q.L, X: ends[k]}
+				if i == 0 {
+					by.Start.X = blas.Clone(ends[0])
+				}
+			}
+			res, err := bcd.Solve(ctx, &q, by)
+			if res == nil || ctx.Err() != nil {
+				return fault.From(cmp.Or(err, ctx.Err()))
+			}
+			if ends[k] = blas.Clone(res.C); k == 0 {
+				so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: ends[0], Ls: res.Ls}
+			}
+			if all[k], err = set.Errors(ctx, res); err != nil {
+				return err
+			}
+		}
+		if each(i, Average(all)) {
 			return nil
 		}
 	}

@@ -63,7 +63,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 				least, best = e.NMSE, k
 			}
 			slow := costly && k-best >= patience && !s.flat(a.errors[at[k]][f], f)
-			return s.Lambdas == nil && (!(e.NMSE <= 2*least) || slow)
+			return s.Lambdas == nil && !(s.floor > 0 && lambdas[k] > s.floor) && (!(e.NMSE <= 2*least) || slow)
 		})
 		if err != nil {
 			return err

@@ -43,7 +43,8 @@ const (
 	beside = 1
 	// patience is the number of values of λ without a lower error that end a path of fits by weights or by a loss other
 	// than the squared one, which become slow as λ falls: a factor of about 30. None ends while the error is within its
-	// standard error of that of the mean, as it is at large λ. Twice the least error ends any.
+	// standard error of that of the mean, as it is at large λ, nor by other losses above the λ of squared errors. Twice
+	// the least error ends any.
 	patience = 3
 	// unionOfBest is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md).
 	unionOfBest = 3

@@ -19,12 +19,13 @@ import (
 // race is the state of Run.
 type race struct {
 	Job
-	all  learn.Data // all samples
-	top  learn.Data // the largest part on which all arms may be compared
-	data learn.Data // those of the rung
-	from learn.Data // that data is a part of
-	size int        // samples of data
-	arms []*arm     // the best first once they are ranked
+	all   learn.Data // all samples
+	top   learn.Data // the largest part on which all arms may be compared
+	data  learn.Data // those of the rung
+	from  learn.Data // that data is a part of
+	size  int        // samples of data
+	floor float64    // no path ends at a larger λ, which is that of squared errors; 0 for none
+	arms  []*arm     // the best first once they are ranked
 
 	folds    int         // of all repeats
 	constant [][]float64 // errors without kernels: of each fold, what the metric averages
@@ -197,19 +198,43 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	if s.folds, err = s.data.Split(f); err != nil {
 		return err
 	}
-	s.constant, s.complete = make([][]float64, s.folds), make([]bool, s.folds)
-	for f := range s.constant {
-		e, err := s.data.Constant(f)
-		if err != nil {
-			return fmt.Errorf("fold %d: %w", f+1, err)
-		}
-		s.constant[f] = e.Each(s.Metric)
+	s.complete = make([]bool, s.folds)
+	if s.constant, err = s.constants(f); err != nil {
+		return err
 	}
 	for _, a := range s.arms {
 		a.move(float64(r.samples)/float64(s.size), s.folds)
 	}
 	s.from, s.size = d, r.samples
 	return nil
+}
+
+// constants are the errors without kernels on each fold, averages over the losses that λ is judged by.
+func (s *race) constants(f learn.Folding) ([][]float64, error) {
+	sets := []learn.Data{s.data}
+	for _, l := range s.Setting.Losses {
+		d, err := s.data.(learn.InMemory).ByLoss(l)
+		if err == nil {
+			_, err = d.Split(f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, d)
+	}
+	list := make([][]float64, s.folds)
+	for fold := range list {
+		all := make([]learn.Errors, len(sets))
+		for k, d := range sets {
+			var err error
+			if all[k], err = d.Constant(fold); err != nil {
+				return nil, fmt.Errorf("fold %d: %w", fold+1, err)
+			}
+		}
+		e := learn.Average(all)
+		list[fold] = e.Each(s.Metric)
+	}
+	return list, nil
 }
 
 // draw returns the numbers of some random samples or targets of so many, ascending. Those of a smaller

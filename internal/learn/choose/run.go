@@ -24,7 +24,9 @@ import (
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	r := &race{Job: job, all: d, data: d}
 	if learn.LossOf(d).Kind != loss.Squared {
-		r.Setting.Losses = nil // the lead decides
+		if r.Setting.Losses = learn.Ends(r.Setting.Losses); r.Metric != "" && r.Metric != learn.LossMetric {
+			r.Setting.Losses = nil
+		}
 		if r.kernelsOpen() {
 			return byLoss(ctx, r.table(), r.Job)
 		}
@@ -92,7 +94,7 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	if first.Metric != "accuracy" {
 		first.Metric = ""
 	}
-	first.Budget, first.Lambdas = job.Budget/2, nil
+	first.Budget, first.Lambdas, first.Setting.Losses = job.Budget/2, nil, nil
 	if first.Setting.Model == "" && first.Models == nil {
 		// Fits of a sum by huber may stop at a gap of .07: the systems of their steps are not solved.
 		first.Setting.Model = learn.Product
@@ -122,7 +124,8 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 		}
 		second.Groups = columns.Pick(job.Groups, rows)
 	}
-	r, err := (&race{Job: second, all: part, data: part}).decide(ctx)
+	some, _ := part.Size()
+	r, err := (&race{Job: second, all: part, data: part, floor: p.Lambda * float64(l) / float64(some)}).decide(ctx)
 	if r == nil || rows == nil {
 		return r, err
 	}
