@@ -37,9 +37,10 @@ type Edge struct {
 const (
 	networkSize   = 450
 	networkRadius = 188
-	nameGap       = 11 // from a node to its name
-	nameLetters   = 14 // in a line of a name: wider ones make letters smaller than 8 pixels on a telephone
-	edgesPerNode  = 3  // that files show
+	nameGap       = 11  // from a node to its name
+	nameLetters   = 14  // in a line of a name: wider ones make letters smaller than 8 pixels on a telephone
+	lineStep      = 1.2 // from one line of a name to the next, in sizes of its letters
+	edgesPerNode  = 3   // that files show
 )
 
 // Figure is the network as a figure of files with that name. At most three edges for each node are drawn, the
@@ -93,7 +94,7 @@ type layout struct {
 func (g *Network) layout() layout {
 	n := float64(len(g.Nodes))
 	l := layout{Network: g, size: vg.Length(max(5.6, min(15, 1125/max(n, 1))))}
-	most := max(1, int(2*math.Pi*networkRadius/n/float64(l.size))) // lines that a name has room for beside the next
+	most := max(1, int(2*math.Pi*networkRadius/n/float64(lineStep*l.size))) // lines that a name has room for beside the next
 	lines, longest := 1, 0
 	for _, name := range g.Nodes {
 		label := broken(name, nameLetters, most)
@@ -104,7 +105,7 @@ func (g *Network) layout() layout {
 	}
 	// room for names left and right of the square, and for more lines than one above and below it
 	side := max(0, 0.65*l.size*vg.Length(longest)-networkSize/2+networkRadius+nameGap)
-	l.width, l.height = networkSize+2*side, networkSize+2*l.size*vg.Length(lines-1)
+	l.width, l.height = networkSize+2*side, networkSize+2*lineStep*l.size*vg.Length(lines-1)
 	return l
 }
 
@@ -125,8 +126,12 @@ func (l *layout) node(c draw.Canvas, i int) {
 	case out.X < 0:
 		label.XAlign = draw.XRight
 	}
-	label.YAlign = draw.YCenter + draw.YAlignment(out.Y/2)
-	c.FillText(label, l.place(i, networkRadius+nameGap), strings.Join(l.labels[i], "\n"))
+	label.YAlign = draw.YCenter
+	lines, step := l.labels[i], lineStep*l.size
+	for k, line := range lines {
+		up := (float64(len(lines))*float64(out.Y) + float64(len(lines)-1)) / 2
+		c.FillText(label, l.place(i, networkRadius+nameGap).Add(vg.Point{Y: step * vg.Length(up-float64(k))}), line)
+	}
 }
 
 // edge draws an arrow: a curve bent to its left and towards the middle, so that those of both directions lie apart, and
