@@ -168,8 +168,8 @@ type Setting struct {
 	// (τ/n)·I.
 	OutputKernel string
 	Means        []int // targets that the model predicts without kernels, after all
-	// Losses are the quantiles to learn, ascending, where they are several; see [Lead]. Else nil. On a path of λ they are
-	// those beside that of the data by which λ is judged.
+	// Losses are the quantiles to learn, ascending, where they are several; see [Lead]. Else nil. On a path of λ they
+	// are those beside that of the data by which λ is judged.
 	Losses []loss.Loss
 }
 

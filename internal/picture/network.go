@@ -94,7 +94,7 @@ type layout struct {
 func (g *Network) layout() layout {
 	n := float64(len(g.Nodes))
 	l := layout{Network: g, size: vg.Length(max(5.6, min(15, 1125/max(n, 1))))}
-	most := max(1, int(2*math.Pi*networkRadius/n/float64(lineStep*l.size))) // lines that a name has room for beside the next
+	most := max(1, int(2*math.Pi*networkRadius/n/float64(lineStep*l.size))) // lines that a name has room for
 	lines, longest := 1, 0
 	for _, name := range g.Nodes {
 		label := broken(name, nameLetters, most)
