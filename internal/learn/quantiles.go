@@ -80,10 +80,8 @@ func (m *Method) quantiles(
 				failed[k] = err
 				return
 			}
-			q := *p
-			q.Space, q.Eta, q.L, q.Model = u.Space(), res.Eta, res.L, bcd.Neither
-			so.Start, so.Trace = &bcd.State{Eta: res.Eta, L: res.L, X: foretold(all, losses, at, k, step)}, nil
-			if fits[k], failed[k] = bcd.Solve(ctx, &q, so); fits[k] == nil || ctx.Err() != nil {
+			fits[k], failed[k] = solveAt(ctx, res.Eta, res.L, foretold(all, losses, at, k, step), p, so, u)
+			if fits[k] == nil || ctx.Err() != nil {
 				return
 			}
 			all[k], outs[k] = fits[k].C, u.Outputs()
@@ -112,6 +110,16 @@ func (m *Method) quantiles(
 	}
 	res.C, res.L = interleave(all), beside(res.L, len(losses))
 	return columns.Join(outs), fault.From(open)
+}
+
+// solveAt finds the coefficients of a training set at given weights and L, starting from C; p has the rest.
+func solveAt(
+	ctx context.Context, eta []float64, L *linop.Spectral, C blas.General, p *bcd.Problem, so bcd.Options, t Training,
+) (*bcd.Result, error) {
+	q := *p
+	q.Space, q.Eta, q.L, q.Model = t.Space(), eta, L, bcd.Neither
+	so.Start, so.Trace = &bcd.State{Eta: eta, L: L, X: C}, nil
+	return bcd.Solve(ctx, &q, so)
 }
 
 // levelScratch is the number of l×n matrices that a C step by a quantile works with: fourteen of semismooth.Newton, at

@@ -115,25 +115,25 @@ func (m *Method) Path(
 		}
 		sets = append(sets, u)
 	}
-	ends := make([]blas.General, len(sets)) // coefficients at the λ before
+	C := make([]blas.General, len(sets)) // of each set at the λ before
 	for i, lambda := range lambdas {
 		p.Lambda = lambda
 		all := make([]Errors, len(sets))
-		q, by := *p, so
 		for k, set := range sets {
-			if k > 0 {
-				q.Space, q.Eta, q.L, q.Model = set.Space(), so.Start.Eta, so.Start.L, bcd.Neither
-				by.Start = &bcd.State{Eta: q.Eta, L: q.L, X: ends[k]}
+			var res *bcd.Result
+			if k == 0 {
+				res, err = bcd.Solve(ctx, p, so)
+			} else {
 				if i == 0 {
-					by.Start.X = blas.Clone(ends[0])
+					C[k] = blas.Clone(C[0])
 				}
+				res, err = solveAt(ctx, so.Start.Eta, so.Start.L, C[k], p, so, set)
 			}
-			res, err := bcd.Solve(ctx, &q, by)
 			if res == nil || ctx.Err() != nil {
 				return fault.From(cmp.Or(err, ctx.Err()))
 			}
-			if ends[k] = blas.Clone(res.C); k == 0 {
-				so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: ends[0], Ls: res.Ls}
+			if C[k] = blas.Clone(res.C); k == 0 {
+				so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: C[0], Ls: res.Ls}
 			}
 			if all[k], err = set.Errors(ctx, res); err != nil {
 				return err

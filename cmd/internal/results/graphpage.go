@@ -3,7 +3,6 @@
 package results
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -13,104 +12,9 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/page"
 	"github.com/iokl/iokl/internal/picture"
 )
-
-// check refuses a report that granger did not print.
-func (r *Graph) check() error {
-	n := len(r.Nodes)
-	for _, m := range [][][]float64{r.Graph, r.Frequency, r.PValues} {
-		if m == nil {
-			continue
-		}
-		if len(m) != n || slices.ContainsFunc(m, func(row []float64) bool { return len(row) != n }) {
-			return errors.New("its matrices do not fit its nodes")
-		}
-	}
-	at := r.places()
-	for _, e := range r.Edges {
-		_, from := at[e.From]
-		if _, to := at[e.To]; !from || !to || !(e.Strength > 0) {
-			return fmt.Errorf("its edge %s → %s is none of the graph", e.From, e.To)
-		}
-	}
-	for k, q := range r.Responses {
-		if k >= len(r.Edges) || q.From != r.Edges[k].From || q.To != r.Edges[k].To || len(q.At) != len(q.Effect) ||
-			q.Delay < 1 || q.Delay > len(q.Lags) {
-			return fmt.Errorf("its response %s → %s is not that of its edge", q.From, q.To)
-		}
-	}
-	if n == 0 || r.Graph == nil || len(r.RMSE) != n || len(r.RMSEOwn) != n {
-		return errors.New("nodes, graph or errors are missing")
-	}
-	return nil
-}
-
-// places are the numbers of the nodes by their names.
-func (r *Graph) places() map[string]int {
-	at := make(map[string]int, len(r.Nodes))
-	for i, name := range r.Nodes {
-		at[name] = i
-	}
-	return at
-}
-
-// response is how edge k acts, nil where that was not asked.
-func (r *Graph) response(k int) *granger.Response {
-	if k < len(r.Responses) {
-		return &r.Responses[k]
-	}
-	return nil
-}
-
-// steps is after how many steps edge k acts, "" where that is not known.
-func (r *Graph) steps(k int) string {
-	switch q := r.response(k); {
-	case q != nil:
-		return fmt.Sprint(q.Delay)
-	case r.Lag == 1:
-		return "1"
-	}
-	return ""
-}
-
-// how says in which direction edge k moves its target.
-func (r *Graph) how(k int) string {
-	q := r.response(k)
-	if q == nil || len(q.Effect) == 0 {
-		return ""
-	}
-	return directions[trendWord(q.Effect)]
-}
-
-// directions is what a cause does to its effect by how the curve of that runs.
-var directions = map[string]string{
-	"rises": "raises", "falls": "lowers", "stays the same": "no direction", "rises, then falls": "raises, then lowers",
-	"falls, then rises": "lowers, then raises",
-}
-
-// edgeText is edge k in words.
-func (r *Graph) edgeText(k int) string {
-	return say("edge", struct {
-		granger.Link
-		Steps, How string
-	}{r.Edges[k], r.steps(k), r.how(k)})
-}
-
-// visible is the part of the strongest edge's strength from which on an edge is on the page: weights that
-// fall towards zero are above it when a fit ends.
-const visible = 0.01
-
-// withoutWeak is the report of what a page shows.
-func (r Graph) withoutWeak() *Graph {
-	k := slices.IndexFunc(r.Edges, func(e granger.Link) bool { return e.Strength < visible*r.Edges[0].Strength })
-	if k >= 0 {
-		r.Edges, r.Responses = r.Edges[:k], r.Responses[:min(k, len(r.Responses))]
-	}
-	return &r
-}
 
 // Page is the page of a causal graph.
 func (r *Graph) Page(path string) Subject {
@@ -148,89 +52,6 @@ func (r *Graph) Page(path string) Subject {
 	}
 	s.add(rerun(r.Command, settings))
 	return s
-}
-
-// findings are what sentences about a graph say beside its own numbers.
-type findings struct {
-	*Graph
-	Possible                       int
-	First                          string   // the strongest edge
-	Selected, Unlikely             []string // edges that resamples and shifts stand for
-	ByChance                       float64  // of the latter
-	FewShifts                      bool
-	Gains                          *gains
-	Ahead, BetterThanLast, Windows int
-}
-
-// gains are the nodes, of those held out, whose forecasts the others' past improves.
-type gains struct {
-	Better, Held int
-	Helped       []string
-}
-
-// findings compares what was measured with what edges can be relied on for.
-func (r *Graph) findings() *findings {
-	n := len(r.Nodes)
-	f := &findings{
-		Graph: r, Possible: n * (n - 1), ByChance: smallP * float64(n*(n-1)), FewShifts: r.NullRounds < leastShifts,
-		Gains: r.gains(), Windows: r.Missing + r.Samples,
-	}
-	for k := range r.Edges {
-		e := &r.Edges[k]
-		if k == 0 {
-			f.First = r.edgeText(0)
-		}
-		if e.Frequency != nil && *e.Frequency >= oftenSelected {
-			f.Selected = append(f.Selected, e.From+" → "+e.To)
-		}
-		if e.PValue != nil && *e.PValue <= smallP {
-			f.Unlikely = append(f.Unlikely, e.From+" → "+e.To)
-		}
-	}
-	for _, q := range r.Forecast {
-		if f.Ahead = q.Step; q.RMSE < q.Last {
-			f.BetterThanLast++
-		}
-	}
-	return f
-}
-
-// verdict says what was found, and how sure it is.
-func (r *Graph) verdict() []string {
-	f := r.findings()
-	return []string{say("influences", f), say("strongest", f), say("sureness", f)}
-}
-
-// gains are those of --improvement, beside models of a node's own past; nil where nothing was held out.
-func (r *Graph) gains() *gains {
-	g := &gains{Held: len(r.Improvement)}
-	for _, q := range r.Improvement {
-		if q.RMSE < q.Own {
-			g.Better++
-			g.Helped = append(g.Helped, fmt.Sprintf("%s (error −%.1f %%)", q.Node, 100*(1-q.RMSE/q.Own)))
-		}
-	}
-	for i := range r.RMSE {
-		if r.Improvement == nil && r.RMSE[i] != nil && r.RMSEOwn[i] != nil {
-			g.Held++
-			if *r.RMSE[i] < *r.RMSEOwn[i] {
-				g.Better++
-			}
-		}
-	}
-	if g.Held == 0 {
-		return nil
-	}
-	return g
-}
-
-// An edge can be relied on where so many resamples select it, and chance makes one as large so rarely.
-const oftenSelected, smallP, leastShifts = 0.9, 0.05, 19
-
-// passes reports whether an edge can be relied on by all that was measured about it, which something was.
-func passes(e granger.Link) bool {
-	return (e.Frequency != nil || e.PValue != nil) && (e.Frequency == nil || *e.Frequency >= oftenSelected) &&
-		(e.PValue == nil || *e.PValue <= smallP)
 }
 
 // edgeTable has a row for each edge, and tells what is known of it.

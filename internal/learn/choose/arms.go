@@ -58,8 +58,8 @@ func (a *arm) kind() string {
 	return fmt.Sprint(p)
 }
 
-// todo is the values of λ that are compared further and have no error on a fold, and which they are.
-func (a *arm) todo(fold int) (lambdas []float64, at []int) {
+// pending is the values of λ that are compared further and have no error on a fold, and which they are.
+func (a *arm) pending(fold int) (lambdas []float64, at []int) {
 	for i, lambda := range a.lambdas {
 		if a.in[i] && a.errors[i][fold] == nil {
 			lambdas, at = append(lambdas, lambda), append(at, i)

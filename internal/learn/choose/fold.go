@@ -20,12 +20,8 @@ import (
 // fold fits the arms without a fold, and records the errors on it.
 func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 	record := func(a *arm, i int, e learn.Errors) {
-		each := e.Each(s.Metric)
-		mean := learn.Mean(each)
-		if !math.IsNaN(mean) {
-			a.errors[i][f] = each
-		}
-		s.step(1, mean)
+		a.errors[i][f] = known(e.Each(s.Metric))
+		s.step(1, learn.Mean(a.errors[i][f]))
 	}
 	if err := s.foldClosed(ctx, arms, f, record); err != nil {
 		return err
@@ -33,7 +29,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 	var t learn.Training
 	var of *arm
 	for _, a := range arms {
-		lambdas, at := a.todo(f)
+		lambdas, at := a.pending(f)
 		if a.closed || len(lambdas) == 0 {
 			continue
 		}
@@ -62,8 +58,10 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 			if e.NMSE < (1-s.Tol)*least {
 				least, best = e.NMSE, k
 			}
-			slow := costly && k-best >= patience && !s.flat(a.errors[at[k]][f], f)
-			return s.Lambdas == nil && !(s.floor > 0 && lambdas[k] > s.floor) && (!(e.NMSE <= 2*least) || slow)
+			if s.Lambdas != nil || s.floor > 0 && lambdas[k] > s.floor {
+				return false
+			}
+			return !(e.NMSE <= 2*least) || costly && k-best >= patience && !s.flat(a.errors[at[k]][f], f)
 		})
 		if err != nil {
 			return err
@@ -83,7 +81,7 @@ func (s *race) flat(errors []float64, f int) bool {
 func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*arm, int, learn.Errors)) (err error) {
 	var r learn.Ridge
 	for _, a := range arms {
-		lambdas, at := a.todo(f)
+		lambdas, at := a.pending(f)
 		if !a.closed || len(lambdas) == 0 {
 			continue
 		}
@@ -111,6 +109,14 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*
 // skips reports whether the error only says that a fold has too few rows or values for a dictionary of the race's own.
 func (s *race) skips(err error) bool {
 	return errors.Is(err, kernel.ErrConstant) && !s.named()
+}
+
+// known is the errors, nil where none is a number.
+func known(errors []float64) []float64 {
+	if math.IsNaN(learn.Mean(errors)) {
+		return nil
+	}
+	return errors
 }
 
 // share lists the folds that this rank works on.
@@ -142,9 +148,7 @@ func (s *race) gather(from, to int) error {
 				if err := s.Ranks.Allreduce(sum); err != nil {
 					return fmt.Errorf("exchanging the errors of the folds: %w", err)
 				}
-				if errors[f] = sum; math.IsNaN(learn.Mean(sum)) {
-					errors[f] = nil
-				}
+				errors[f] = known(sum)
 			}
 		}
 	}

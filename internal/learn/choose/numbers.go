@@ -42,9 +42,9 @@ const (
 	// those on more than twice the samples of the rung before, have two of them.
 	beside = 1
 	// patience is the number of values of λ without a lower error that end a path of fits by weights or by a loss other
-	// than the squared one, which become slow as λ falls: a factor of about 30. None ends while the error is within its
-	// standard error of that of the mean, as it is at large λ, nor by other losses above the λ of squared errors. Twice
-	// the least error ends any.
+	// than the squared one, which become slow as λ falls: a factor of about 30. It does not count while the error is
+	// within its standard error of that of the mean, as it is at large λ. Twice the least error ends any path. Neither
+	// ends a path by a loss above the λ that a race by squared errors has found.
 	patience = 3
 	// unionOfBest is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md).
 	unionOfBest = 3

@@ -256,15 +256,15 @@ func (s *race) compare(ctx context.Context, from, to int) error {
 	}
 	defer memory.Reserve(held)()
 	own := s.share(from, to)
-	todo := 0
+	count := 0
 	for _, f := range own {
 		s.complete[f] = false
 		for _, a := range s.arms {
-			lambdas, _ := a.todo(f)
-			todo += len(lambdas)
+			lambdas, _ := a.pending(f)
+			count += len(lambdas)
 		}
 	}
-	s.begin(fmt.Sprintf("comparing settings on %d rows", s.size), todo)
+	s.begin(fmt.Sprintf("comparing settings on %d rows", s.size), count)
 	fail := make([]error, len(own))
 	for lo := 0; lo < len(own) && ctx.Err() == nil; lo += at {
 		par.For(min(at, len(own)-lo), func(i int) {

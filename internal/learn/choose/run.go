@@ -124,8 +124,8 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 		}
 		second.Groups = columns.Pick(job.Groups, rows)
 	}
-	some, _ := part.Size()
-	r, err := (&race{Job: second, all: part, data: part, floor: p.Lambda * float64(l) / float64(some)}).decide(ctx)
+	size, _ := part.Size()
+	r, err := (&race{Job: second, all: part, data: part, floor: p.Lambda * float64(l) / float64(size)}).decide(ctx)
 	if r == nil || rows == nil {
 		return r, err
 	}
