@@ -133,6 +133,9 @@ func TestRank(t *testing.T) {
 			t.Errorf("%g among %v: %g·√3, want %g·√3", c.v, c.knots, got, c.want)
 		}
 	}
+	if got := formula.Rank([]float64{1, 2}, math.NaN()); !math.IsNaN(got) {
+		t.Errorf("the rank of NaN is %g", got)
+	}
 }
 
 func TestBadKnots(t *testing.T) {

@@ -221,8 +221,11 @@ func (t *Term) features(z []float64) []float64 {
 // linear, beyond their ends constant, and the middle of those that are equal to v.
 func Rank(knots []float64, v float64) float64 {
 	last := len(knots) - 1
-	if knots[0] == knots[last] {
+	switch {
+	case knots[0] == knots[last]:
 		return 0
+	case math.IsNaN(v):
+		return v
 	}
 	at := sort.SearchFloat64s(knots, v)
 	place := float64(at)
