@@ -23,7 +23,6 @@ const (
 	barrierTol   = 1e-2 // relative residual of the Newton equations
 	toBoundary   = 0.95 // share of the way to the boundary of the cone
 	barrierLift  = 1e-3 // eigenvalues are raised towards the central path up to this share of their mean
-	linearShare  = 1e-2 // size of σρ/μ below which C hardly depends on the eigenvalue ρ of L
 	backtracks   = 25
 )
 
@@ -351,14 +350,20 @@ func (b *Barrier) applyInverse(z, r blas.General) {
 	}
 }
 
-// output is the output kernel without the eigenvalues that the barrier alone keeps
-// from 0, each of which costs h/λ about ν.
+// output is the output kernel without the eigenvalues that the barrier alone keeps from 0. The terms of h/λ in the
+// eigenvectors of L are separate and convex, that of ρ_a has the derivative θ − G_aa, and G_aa becomes
+// Σ_i σ_i·c_ia²(1 + σ_iρ_a/μ)² at 0: where θ is more, ρ_a = 0 is the least.
 func (b *Barrier) output() *linop.Spectral {
-	least := linearShare * b.Mu / b.S[0]
+	slack := b.slacks()
+	for i, s := range b.S {
+		for a, c := range blas.Row(b.current.C, i) {
+			t := s * b.diag[a] / b.Mu
+			slack[a] -= s * c * c * t * (2 + t)
+		}
+	}
 	var keep []int
-	s := b.slacks()
 	for a := b.n - 1; a >= 0; a-- { // descending
-		if !(b.diag[a] <= least) || b.diag[a]*s[a] > 10*b.nu {
+		if !(slack[a] >= 0) {
 			keep = append(keep, a)
 		}
 	}

@@ -45,7 +45,7 @@ func TestCellBorder(t *testing.T) {
 		for range change.count {
 			weight[rng.IntN(l*n)] = float64(rng.IntN(4)) / 2
 		}
-		if got := b.set(base, cells(), 1); got != change.serve {
+		if got := b.set(base, cells(), 1/borderShare); got != change.serve {
 			t.Errorf("%d changes more: border %v", change.count, got)
 		}
 		if !change.serve {
