@@ -137,3 +137,46 @@ func TestBarrierDirection(t *testing.T) {
 		t.Errorf("residual %g", math.Sqrt(e))
 	}
 }
+
+// A loose minimum has the rank of a close one, and the objective is not higher without the eigenvalues that are dropped.
+func TestBarrierRank(t *testing.T) {
+	be, n := blas.Active(), 24
+	s := make([]float64, 60)
+	for i := range s {
+		s[i] = math.Pow(2, -float64(i)/4)
+	}
+	H := randn(3, len(s), n)
+	blas.Scal(0.05, H.Data)
+	blas.Gemm(be, false, false, 1, randn(4, len(s), 3), randn(5, 3, n), 1, H)
+	rank := func(share float64) int {
+		L := linop.ScaledIdentity(n, 1)
+		b, err := New(&Problem{Backend: be, Tau: float64(n), Mu: 0.03, S: s, H: H}, L, blas.NewGeneral(n, n), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.nu = share * b.current.value
+		if L, err = b.Minimize(t.Context(), share*b.current.value, func() {}); err != nil {
+			t.Fatal(err)
+		}
+		along := blas.Product(be, false, false, H, L.V)
+		got := math.Pow(blas.Frob(H), 2) / b.Mu // that of L = 0, less what each eigenvalue gains
+		for i, sigma := range s {
+			for a, v := range blas.Row(along, i) {
+				got += v * v * (1/(sigma*L.S[a]+b.Mu) - 1/b.Mu)
+			}
+		}
+		if with := b.current.value; !(got <= with*(1+1e-9)) {
+			t.Errorf("share %g: h/λ is %g, and was %g", share, got, with)
+		}
+		return L.Rank()
+	}
+	close := rank(1e-9)
+	if close >= n {
+		t.Fatalf("the minimum has rank %d of %d", close, n)
+	}
+	for _, share := range []float64{1e-2, 1e-3, 1e-5} {
+		if loose := rank(share); loose != close {
+			t.Errorf("%g to gain: rank %d, and %d of the minimum", share, loose, close)
+		}
+	}
+}
