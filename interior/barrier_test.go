@@ -138,7 +138,7 @@ func TestBarrierDirection(t *testing.T) {
 	}
 }
 
-// A loose minimum has the rank of a close one, and the objective is not higher without the eigenvalues that are dropped.
+// A loose minimum has the rank of a close one, and the objective is not higher without the eigenvalues it drops.
 func TestBarrierRank(t *testing.T) {
 	be, n := blas.Active(), 24
 	s := make([]float64, 60)

@@ -148,14 +148,15 @@ func (c *criterion) parameters(p []float64) (v parameters) {
 	return v
 }
 
-// evaluate returns S at p and writes its gradient. Where S is not finite it returns +Inf, and zeros.
+// evaluate returns S at p and writes its gradient, unless that is nil. Where S is not finite it returns +Inf and zeros.
 func (c *criterion) evaluate(p, grad []float64) float64 {
 	v := c.parameters(p)
 	clear(grad)
 	S := math.Inf(1)
 	if c.factorize(&v) {
-		S = c.likelihood()
-		c.gradient(&v, grad)
+		if S = c.likelihood(); grad != nil {
+			c.gradient(&v, grad)
+		}
 	}
 	sum := S
 	for _, g := range grad {

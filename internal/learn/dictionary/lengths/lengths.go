@@ -93,7 +93,11 @@ func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Opti
 	from := s.starts(&opt)
 	if s.Y.Cols > 0 {
 		few := min(fewRows, s.X.Rows)
-		if len(from) > 2 {
+		scales := int(math.Log2(float64(few)) / 2)
+		if count := len(s.kinds) * len(s.vary); opt.Start == nil && scales*count <= steps {
+			from = append(from, s.criterion(few).shorten(ctx, from[0], count, scales))
+		}
+		if len(from) >= starts {
 			from = s.best(ctx, few, from, starts, 2)
 		}
 		if len(from) > 1 {
@@ -164,7 +168,7 @@ func standardised(a blas.General) (_ blas.General, deviation []float64, vary []i
 }
 
 // starts are the points to start from: the one that is known, or two of equal lengths and, of sums on many rows, others
-// of lengths at random.
+// of lengths at random. [criterion.shorten] adds one.
 func (s *search) starts(opt *Options) (list [][]float64) {
 	known := opt.Start
 	if known == nil {
@@ -232,8 +236,7 @@ func (s *search) point(p []float64) Point {
 
 // best follows the criterion on the first rows down from every point for so many steps, and returns the best ends.
 func (s *search) best(ctx context.Context, rows int, from [][]float64, steps, count int) (ends [][]float64) {
-	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, rows, a.Cols) }
-	c := newCriterion(s.kinds, first(s.X), first(s.Y), s.be)
+	c := s.criterion(rows)
 	var values []float64
 	for _, p := range from {
 		end, value := c.minimize(ctx, p, steps)
@@ -241,6 +244,31 @@ func (s *search) best(ctx context.Context, rows int, from [][]float64, steps, co
 		values, ends = slices.Insert(values, at, value), slices.Insert(ends, at, end)
 	}
 	return ends[:count]
+}
+
+// criterion is that on the first rows.
+func (s *search) criterion(rows int) *criterion {
+	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, rows, a.Cols) }
+	return newCriterion(s.kinds, first(s.X), first(s.Y), s.be)
+}
+
+// shorten is p with its first lengths, each in turn, at the one of least value among them and 1/4, 1/16, … of them, for
+// so many scales: down to about the distance between rows along one column. Functions of high frequency have minima
+// that descent from lengths of the size of the data does not find.
+func (c *criterion) shorten(ctx context.Context, p []float64, lengths, scales int) []float64 {
+	p = slices.Clone(p)
+	value := c.evaluate(p, nil)
+	for at := 0; at < lengths && ctx.Err() == nil; at++ {
+		best := p[at]
+		for range scales {
+			p[at] += 2 * 2 * math.Ln2 // p is log 1/length²
+			if next := c.evaluate(p, nil); next < value {
+				best, value = p[at], next
+			}
+		}
+		p[at] = best
+	}
+	return p
 }
 
 // minimize follows the criterion down from p for so many steps, or until three lower it by less than 1/manyRows: the

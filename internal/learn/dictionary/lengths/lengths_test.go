@@ -53,6 +53,26 @@ func TestLengths(t *testing.T) {
 	}
 }
 
+// TestFrequency says that a target of twelve periods along one column is found, where lengths start at the spread of
+// the data and all minima near them explain it by noise.
+func TestFrequency(t *testing.T) {
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		Z, Y := blas.NewGeneral(200, 3), blas.NewGeneral(200, 1)
+		for i := range Y.Data {
+			x := blas.Row(Z, i)
+			for k := range x {
+				x[k] = rng.Float64()
+			}
+			Y.Data[i] = math.Sin(24*math.Pi*x[1]) + 0.3*x[2] + 0.1*rng.NormFloat64()
+		}
+		p := learned(t, Z, Y, Options{Seed: seed}, "gaussian")
+		if s := p.Scale[0]; !(p.Noise < 0.1) || !(s[1] > 10*max(s[0], s[2])) {
+			t.Errorf("seed %d: noise %.3g, inverse lengths %.3g", seed, p.Noise, s)
+		}
+	}
+}
+
 // TestSum says that two kernels part the columns of a target that is a sum of functions of two columns each.
 func TestSum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3))
