@@ -132,15 +132,12 @@ func (c *Cells) ProjectMissing(dst, src blas.General) {
 	})
 }
 
-// cellsAtOnce is about the number of cells that one goroutine takes at a time.
-const cellsAtOnce = 4096
-
 // eachRow calls f, in parallel, with every row of dst, src and √w, of the same length.
 func (c *Cells) eachRow(dst, src blas.General, f func(out, from, roots []float64)) {
 	if src.Rows != c.rows || src.Cols != c.cols || dst.Rows != c.rows || dst.Cols != c.cols {
 		panic("linop: Project: shape mismatch")
 	}
-	par.Ranges(c.rows, cellsAtOnce/max(1, c.cols), func(lo, hi int) {
+	par.Ranges(c.rows, par.Elements/max(1, c.cols), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			roots := c.Row(i)
 			f(blas.Row(dst, i)[:len(roots)], blas.Row(src, i)[:len(roots)], roots)

@@ -91,13 +91,10 @@ func (c *Cells) Each(visit func(at int, y, w float64)) {
 	}
 }
 
-// cellsAtOnce is the number of places that [Cells.Parts] visits in one piece.
-const cellsAtOnce = 4096
-
 // Parts calls f with consecutive ranges of places in Data, in parallel, and returns what it returns in their order.
 func (c *Cells) Parts(f func(lo, hi int) float64) []float64 {
-	parts := make([]float64, (len(c.W.Data)+cellsAtOnce-1)/cellsAtOnce)
-	par.Ranges(len(c.W.Data), cellsAtOnce, func(lo, hi int) { parts[lo/cellsAtOnce] = f(lo, hi) })
+	parts := make([]float64, (len(c.W.Data)+par.Elements-1)/par.Elements)
+	par.Ranges(len(c.W.Data), par.Elements, func(lo, hi int) { parts[lo/par.Elements] = f(lo, hi) })
 	return parts
 }
 
@@ -116,7 +113,7 @@ func (c *Cells) Add(term func(at int, y, w float64) float64) float64 {
 // Along is the derivative of the sum along D at F + t·D, as a function of t from 0 to 1. The slope of a cell is
 // monotone: cells where it is the same at both ends are added up once.
 func (c *Cells) Along(F, D blas.General) func(t float64) float64 {
-	moving := make([][]int, (len(c.W.Data)+cellsAtOnce-1)/cellsAtOnce)
+	moving := make([][]int, (len(c.W.Data)+par.Elements-1)/par.Elements)
 	fixed := c.Parts(func(lo, hi int) (sum float64) {
 		var list []int
 		for at := lo; at < hi; at++ {
@@ -129,12 +126,12 @@ func (c *Cells) Along(F, D blas.General) func(t float64) float64 {
 				}
 			}
 		}
-		moving[lo/cellsAtOnce] = list
+		moving[lo/par.Elements] = list
 		return sum
 	})
 	return func(t float64) float64 {
 		return floats.Sum(fixed) + floats.Sum(c.Parts(func(lo, _ int) (sum float64) {
-			for _, at := range moving[lo/cellsAtOnce] {
+			for _, at := range moving[lo/par.Elements] {
 				v, _ := c.SlopeAt(at, c.Y.Data[at], F.Data[at]+t*D.Data[at])
 				sum -= c.W.Data[at] * v * D.Data[at]
 			}

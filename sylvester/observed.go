@@ -76,7 +76,7 @@ func (c *cellMatrix) scatter(x blas.General, src []float64) {
 
 // ObservedFactor is the inverse of the matrix of the observed cells,
 // √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i = i′, j = j′], by Cholesky's factor: |Ω|³/3 flops, and 2|Ω|² for each
-// product. Memory: |Ω|² + l² + n² floats, of which the last part does not stay.
+// product. Memory: |Ω|² + l² + n·|Ω| + n² floats, |Ω| with an eighth more where it has grown since a call before.
 type ObservedFactor struct {
 	cellMatrix
 	be     blas.Backend
@@ -100,7 +100,7 @@ func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, c
 	if cap(o.factor.Data) > 0 && cap(o.factor.Data) < N*N { // calls before had few cells less
 		room += N / 8
 	}
-	floats := float64(room)*float64(room) + float64(l)*float64(l) + float64(n)*float64(n)
+	floats := float64(room)*float64(room) + float64(l)*float64(l) + float64(n)*float64(n+N)
 	if err := memory.Check("sylvester: a factor for the observed cells", 8*floats, "use the method auto"); err != nil {
 		return err
 	}

@@ -156,9 +156,9 @@ func (s *Reweighted) Predict(F blas.General) {
 // factorIterations is how many iterations take as long as Cholesky's factor of the observed cells, +Inf where it takes
 // more memory than there is, or than eigenvectors of K.
 func (s *Reweighted) factorIterations(sys System, cells *linop.Cells) float64 {
-	l, _ := cells.Dims()
-	N, fl := float64(cells.Count()), float64(l)
-	if cells.Count() > mostPairs(l) || memory.Check("", 8*(4./3*N*N+fl*fl), "") != nil {
+	l, n := cells.Dims()
+	N, fl, fn := float64(cells.Count()), float64(l), float64(n)
+	if cells.Count() > mostPairs(l) || memory.Check("", 8*(4./3*N*N+fl*fl+fn*(fn+N)), "") != nil {
 		return math.Inf(1)
 	}
 	q := 0

@@ -187,6 +187,9 @@ func (l *loop) catch() {
 	}
 }
 
+// Elements is the number of elements of a matrix in one piece of [Ranges], where little is done with each.
+const Elements = 4096
+
 // Ranges splits [0,n) into consecutive pieces of at most size and calls f on each as For does.
 func Ranges(n, size int, f func(lo, hi int)) {
 	if n <= 0 {
