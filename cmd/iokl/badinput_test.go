@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "flat.csv", flat)
 	write(t, dir, "hollow.csv", "a,y\n,1\n,2\n,4\n")
 	write(t, dir, "title.csv", "Report\n\n"+"p,q,r\n1,2,3\n")
-	write(t, dir, "spaced.txt", "p q r\n1 2 3\n")
+	write(t, dir, "colons.txt", "p:q:r\n1:2:3\n")
 	write(t, dir, "dates.csv", "when,v\n2024-01-01,1\nsoon,2\n")
 	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
 	write(t, dir, "asym.csv", "1,2\n0,1\n")
@@ -168,9 +168,9 @@ func TestBadInput(t *testing.T) {
 			"fit --x title.csv --y-columns r --out new.iokl",
 			"delete the rows above the names of the columns",
 		},
-		"separated by spaces": {
-			"fit --x spaced.txt --y-columns r --out new.iokl",
-			`the file has one column, "p q r": commas, semicolons, tabs or | separate columns`,
+		"separated by colons": {
+			"fit --x colons.txt --y-columns r --out new.iokl",
+			`the file has one column, "p:q:r": commas, semicolons, tabs or |, or spaces between numbers, separate columns`,
 		},
 		"JSON of lists": {"fit --x lists.json --y y.csv --out new.iokl", "JSON is read as records"},
 		"words refused": {

@@ -90,7 +90,8 @@ func someNames(names []string) string {
 		return noHeader
 	}
 	if len(names) == 1 {
-		return fmt.Sprintf("the file has one column, %q: commas, semicolons, tabs or | separate columns", names[0])
+		return fmt.Sprintf("the file has one column, %q: commas, semicolons, tabs or |, or spaces between numbers, "+
+			"separate columns", names[0])
 	}
 	return "the file has " + results.Enumerated(names, 8)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // csvReader reads separated text. The separator is the one of , ; | and tab that
-// the first line has most of.
+// the first line has most of, or spaces between numbers where it has none.
 type csvReader struct {
 	src   *source
 	eol   int64 // bytes of the end of a line
@@ -213,7 +213,11 @@ func sniff(s *source) (sep rune, eol int64, err error) {
 			quoted = !quoted
 		case quoted:
 		case b == '\n' || b == '\r':
-			return mostOf(counts), eol, nil
+			sep := mostOf(counts)
+			if counts[byte(sep)] == 0 && spaced(head) {
+				s.r, sep = buffered(&tabbed{r: s.r, begins: true}), '\t'
+			}
+			return sep, eol, nil
 		default:
 			counts[b]++
 		}
@@ -232,6 +236,52 @@ func (r returns) Read(b []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// spaced reports whether runs of spaces separate cells: below the first line, every line that is no number as a whole
+// has equally many words, two or more of which are numbers.
+func spaced(head []byte) bool {
+	lines := strings.Split(string(head), "\n")
+	lines = lines[1 : len(lines)-1] // the last one may be cut
+	words := 0
+	for i, line := range lines {
+		cells := strings.Fields(line)
+		if i == 0 {
+			words = len(cells)
+		}
+		numbers := 0
+		for _, cell := range cells {
+			if MayBeNumber(cell) {
+				numbers++
+			}
+		}
+		if len(cells) != words || numbers < 2 || MayBeNumber(line) {
+			return false
+		}
+	}
+	return words > 0
+}
+
+// tabbed is text with a tab in place of each run of spaces, and none at the beginning of a line.
+type tabbed struct {
+	r              io.Reader
+	begins, spaces bool // a line, a run of spaces
+}
+
+func (t *tabbed) Read(b []byte) (int, error) {
+	n, err := t.r.Read(b)
+	kept := b[:0]
+	for _, c := range b[:n] {
+		space := c == ' ' || c == '\t'
+		switch {
+		case !space:
+			kept = append(kept, c)
+		case !t.begins && !t.spaces:
+			kept = append(kept, '\t')
+		}
+		t.spaces, t.begins = space, c == '\n' || t.begins && space
+	}
+	return len(kept), err
 }
 
 func mostOf(counts map[byte]int) rune {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -58,6 +59,49 @@ func TestNpz(t *testing.T) {
 	only := npz(t, map[string]npy.Array{"y": one})
 	if tab, err := Read(only, Options{}); err != nil || tab.Data.Rows != 3 {
 		t.Errorf("archive of one array: %v %v", tab, err)
+	}
+}
+
+// A .zip is its only file, of any format, or the one that is named; several are listed.
+func TestZip(t *testing.T) {
+	zipped := func(files ...string) string {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for i := 0; i < len(files); i += 2 {
+			member, err := w.Create(files[i])
+			if err == nil {
+				_, err = member.Write([]byte(files[i+1]))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return file(t, "a.zip", b.String())
+	}
+	want := [][]float64{{1, 2}, {3, 4}}
+	two := zipped("d/", "", "d/a.csv", "x,y\n1,2\n3,4\n", "b.json", `[{"x":1,"y":2},{"x":3,"y":4}]`)
+	for _, path := range []string{
+		zipped("d/", "", "d/a.csv", "x,y\n1,2\n3,4\n"), zipped("a.json", `[{"x":1,"y":2},{"x":3,"y":4}]`),
+		two + ":d/a.csv", two + ":b.json",
+	} {
+		tab, err := Read(path, Options{})
+		if err != nil || !equal(tab.Data, want) || !slices.Equal(tab.Names, []string{"x", "y"}) {
+			t.Errorf("%s: %+v %v", path, tab, err)
+		}
+		if _, cells, err := ReadText(path, Options{}); err != nil || len(cells) != 2 || cells[1][0] != "3" {
+			t.Errorf("%s as text: %v %v", path, cells, err)
+		}
+	}
+	for path, names := range map[string]string{
+		two: "d/a.csv, b.json: choose one", two + ":c.csv": "no file c.csv", zipped(): "no file",
+		file(t, "a.zip", "PK\x03\x04 cut off"): "a.zip",
+	} {
+		if _, err := Read(path, Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), names) {
+			t.Errorf("%s: %v, want %q", path, err, names)
+		}
 	}
 }
 

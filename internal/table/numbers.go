@@ -16,7 +16,7 @@ func nothing(word string) bool {
 		return false
 	}
 	switch strings.ToLower(word) {
-	case "na", "n/a", "#n/a", "null", "none", "?", "-":
+	case "na", "n/a", "#n/a", "null", `\n`, "none", "?", "-":
 		return true
 	}
 	return false
@@ -43,8 +43,11 @@ func MayBeNumber(cell string) bool {
 	return err == nil || point || comma
 }
 
-// number parses a trimmed cell that is not empty; NaN spelled out is refused.
+// number parses a trimmed cell that is not empty; NaN spelled out is refused. A minus sign is one, as a hyphen is.
 func number(cell string) (float64, error) {
+	if rest, is := strings.CutPrefix(cell, "−"); is {
+		cell = "-" + rest
+	}
 	v, err := strconv.ParseFloat(cell, 64)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, errInf
@@ -113,7 +116,7 @@ func ungrouped(whole, decimal string) (string, bool) {
 	mark := string([]rune(whole[at:])[0])
 	groups := strings.Split(whole, mark)
 	for i, g := range groups {
-		if mark == decimal || !allDigits(g) || i > 0 && len(g) != 3 || len(g) < 1 || len(g) > 3 {
+		if mark == decimal || !allDigits(g) || i > 0 && len(g) != 3 || i == 0 && !firstGroup(g) {
 			return "", false
 		}
 	}
@@ -149,9 +152,11 @@ func (n *numberVotes) notePlain(cell string) {
 
 // threeBehind reports whether three digits are behind one to three with a sign.
 func threeBehind(whole, behind string) bool {
-	whole = strings.TrimLeft(whole, "+-")
-	return allDigits(behind) && len(whole) >= 1 && len(whole) <= 3
+	return allDigits(behind) && firstGroup(strings.TrimLeft(whole, "+-−"))
 }
+
+// firstGroup reports whether digits may stand above a mark between thousands: one to three that do not begin with 0.
+func firstGroup(digits string) bool { return len(digits) >= 1 && len(digits) <= 3 && digits[0] != '0' }
 
 const digits = "0123456789"
 

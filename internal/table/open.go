@@ -3,6 +3,7 @@
 package table
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"compress/gzip"
@@ -32,14 +33,14 @@ type source struct {
 	size  int64       // -1 when not known
 	close func() error
 
-	part     string // of the file that is read: the sheet of a workbook
+	part     string // of the file that is read: the sheet of a workbook, the file in an archive
 	rowsOnly bool   // rows are no lines: the text was made from another format
 }
 
 // Open opens a table: a .csv (.tsv, .txt), .json (.jsonl, .ndjson), .npy or Parquet file, FILE.npz:NAME, a workbook
-// whose format is registered or FILE.xlsx:SHEET, any of them gzipped with .gz at the end, or "-", CSV on standard
-// input. What a file is called decides how it is read; of other names the first bytes do. Without opt.Schema
-// cells that are no plain numbers are NaN, and counted; see [Read] and [Learn].
+// whose format is registered or FILE.xlsx:SHEET, any of them gzipped with .gz at the end, or in an archive as its only
+// file or as FILE.zip:NAME; "-" is CSV on standard input. What a file is called decides how it is read; of other names
+// the first bytes do. Without opt.Schema cells that are no plain numbers are NaN, and counted; see [Read] and [Learn].
 func Open(name string, opt Options) (Reader, error) {
 	file, part, ok := SplitMember(name)
 	if ok && strings.HasSuffix(file, ".npz") {
@@ -49,11 +50,10 @@ func Open(name string, opt Options) (Reader, error) {
 		}
 		return fromArray(name, arr, opt)
 	}
-	s, err := openSource(file, opt.Stdin)
+	s, err := openSource(name, opt.Stdin)
 	if err != nil {
 		return nil, err
 	}
-	s.part = part
 	r, err := s.reader(opt)
 	if err != nil {
 		_ = s.close()
@@ -207,9 +207,9 @@ func readArray(name string) (*npy.Array, error) {
 	return nil, errNotArray
 }
 
-// SplitMember takes the names FILE.npz:NAME and FILE.xlsx:SHEET apart; of other names file is the whole.
+// SplitMember takes the names FILE.npz:NAME, FILE.zip:NAME and FILE.xlsx:SHEET apart; of other names file is the whole.
 func SplitMember(name string) (file, member string, ok bool) {
-	for _, ext := range append([]string{".npz"}, slices.Sorted(maps.Keys(sheets))...) {
+	for _, ext := range append([]string{".npz", ".zip"}, slices.Sorted(maps.Keys(sheets))...) {
 		if i := strings.LastIndex(name, ext+":"); i >= 0 {
 			return name[:i+len(ext)], name[i+len(ext)+1:], true
 		}
@@ -298,17 +298,21 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 		s := &source{name: name, r: buffered(stdin), size: -1, close: func() error { return nil }}
 		return s, s.decode()
 	}
+	name, part, _ := SplitMember(name)
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: name, r: buffered(f), size: -1, close: f.Close}
+	s := &source{name: name, part: part, r: buffered(f), size: -1, close: f.Close}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
 		err = bad("%s: is a folder", name)
 	}
 	if err == nil && info.Mode().IsRegular() {
 		s.at, s.size = f, info.Size()
+	}
+	if err == nil && strings.EqualFold(filepath.Ext(name), ".zip") {
+		err = s.unzip()
 	}
 	if err == nil {
 		err = s.decode()
@@ -335,6 +339,37 @@ func (l *lasting) Read(b []byte) (n int, err error) {
 }
 
 func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(&lasting{r: r}, 1<<16) }
+
+// unzip turns an archive into its only file, or into the one that was named.
+func (s *source) unzip() error {
+	if s.at == nil {
+		return bad("%s: an archive is read from a file on disk", s.name)
+	}
+	z, err := zip.NewReader(s.at, s.size)
+	if err != nil {
+		return bad("%s: %v", s.name, err)
+	}
+	var names []string
+	var only *zip.File
+	for _, f := range z.File {
+		if s.part == f.Name || s.part == "" && !f.FileInfo().IsDir() {
+			names, only = append(names, f.Name), f
+		}
+	}
+	switch len(names) {
+	case 0:
+		return bad("%s: has no file %s", s.name, s.part)
+	case 1:
+	default:
+		return bad("%s: has the files %s: choose one as %s:NAME", s.name, strings.Join(names, ", "), s.name)
+	}
+	r, err := only.Open()
+	if err != nil {
+		return bad("%s: %v", s.name, err)
+	}
+	s.name, s.part, s.r, s.at, s.size = s.name+":"+only.Name, "", buffered(r), nil, -1
+	return nil
+}
 
 // decode puts readers of gzip and of UTF-16 in front where the first bytes ask for them.
 func (s *source) decode() error {

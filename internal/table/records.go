@@ -163,7 +163,7 @@ func (r *textReader) row(dst []float64) error {
 // code is the number that stands for a cell; see the kinds of package schema.
 func (c *column) code(x cell) (float64, error) {
 	switch {
-	case slices.Contains(c.opt.NA, x.text) && x.text != "":
+	case c.opt.lacks(x):
 		return nan, nil
 	case c.votes != nil:
 		return c.votes.note(x)
@@ -179,6 +179,18 @@ func (c *column) code(x cell) (float64, error) {
 		return c.amount(x.text)
 	}
 	return c.moment(x.text)
+}
+
+// lacks reports whether a cell holds a word that means a missing one, or the number that such a word is.
+func (opt *Options) lacks(x cell) bool {
+	value, err := x.number, error(nil)
+	if x.text != "" && len(opt.NA) > 0 {
+		value, err = number(x.text)
+	}
+	return slices.ContainsFunc(opt.NA, func(word string) bool {
+		w, no := number(word)
+		return x.text != "" && x.text == word || err == nil && no == nil && value == w
+	})
 }
 
 // level is the index of a word among the levels, −1 where it is none.

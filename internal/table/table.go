@@ -68,7 +68,7 @@ type Options struct {
 	MaxLevels int            // of a category that have a column of their own; 0 means MaxLevels
 	Schema    schema.Columns // of the columns that are read, where it is known
 	Codes     bool           // hand out a code for each cell, as the kinds of package schema define it
-	NA        []string       // words that mean a missing cell, as an empty one does
+	NA        []string       // words and numbers that mean a missing cell, as an empty one does
 	// Columns chooses the columns to read, from 0, and their order, by the names
 	// (nil where there are none) and number of all; nil means all. CSV and Parquet
 	// columns that are not chosen may hold text.

@@ -417,3 +417,34 @@ func TestReadAllEnds(t *testing.T) {
 		}
 	}
 }
+
+// A number that means a missing cell does however it is written.
+func TestNumberForNothing(t *testing.T) {
+	opt := Options{NA: []string{"-999", "none such"}, Types: true}
+	want := [][]float64{{1, nan}, {nan, 2}, {nan, 3}}
+	for path, text := range map[string]string{
+		"a.csv": "1,−999\n-999.00,2\nnone such,3\n", "a.json": `[{"x":1,"y":-999},{"x":-9.99e2,"y":2},{"y":3}]`,
+	} {
+		if tab, err := Read(file(t, path, text), opt); err != nil || !equal(tab.Data, want) {
+			t.Errorf("%s: %+v %v, want %v", path, tab, err, want)
+		}
+	}
+}
+
+// Runs of spaces separate cells where every line has as many words, of which two are numbers.
+func TestSpaces(t *testing.T) {
+	for text, want := range map[string][][]float64{
+		"  a    b\n 1.5   2 \n-3  ?\n":        {{1.5, 2}, {-3, nan}},
+		"1  2\r\n3  4\r\n5  6\r\n":            {{1, 2}, {3, 4}, {5, 6}},
+		"\"a\" \"b\"\n\"1\" 2 3\n\"2\" 4 5\n": {{2, 3}, {4, 5}}, // behind names of rows
+	} {
+		if tab, err := Read(file(t, "a.data", text), Options{Types: true}); err != nil || !equal(tab.Data, want) {
+			t.Errorf("%q: %+v %v, want %v", text, tab, err, want)
+		}
+	}
+	for _, text := range []string{"y\ntype 1\ntype 2\n", "y\n1 200\n3 400\n", "y\nBig Ben 1 2\nBig 1 2\n"} {
+		if _, cells, err := ReadText(file(t, "a.txt", text), Options{Types: true}); err != nil || len(cells[0]) != 1 {
+			t.Errorf("%q: %q %v, want one column", text, cells, err)
+		}
+	}
+}

@@ -28,12 +28,10 @@ type Texts struct {
 // a CSV file is its header as [Read] takes it; else with [HeaderAuto] it is when it has no number and the rows below it
 // hold one, or when it is one of the words label, class, target or y alone. Arrays are ErrNotText.
 func OpenText(name string, opt Options) (*Texts, error) {
-	file, part, _ := SplitMember(name)
-	s, err := openSource(file, opt.Stdin)
+	s, err := openSource(name, opt.Stdin)
 	if err != nil {
 		return nil, err
 	}
-	s.part = part
 	t, err := newTexts(s, opt)
 	if err != nil {
 		_ = s.close()

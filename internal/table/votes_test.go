@@ -112,6 +112,8 @@ func TestVotes(t *testing.T) {
 		}}},
 		"free text":                {many(100, 60), schema.Column{Kind: schema.Text}},
 		"fifty levels":             {many(150, 50), schema.Column{Kind: schema.Category, Levels: levelsOf(50)}},
+		"minus signs":              {[]string{"−1.250", "0.375", "−2.5"}, schema.Column{}},
+		"zeros are no thousands":   {[]string{"€0.250", "€1.375"}, schema.Column{Decimal: ".", Sign: "€"}},
 		"points between thousands": {[]string{"1.200,5", "3", "2.000"}, schema.Column{Decimal: ","}},
 		"undecided commas":         {[]string{"1,200", "2,300"}, schema.Column{Decimal: "."}},
 		"decided commas":           {[]string{"1,200", "2,30"}, schema.Column{Decimal: ","}},

@@ -169,10 +169,14 @@ func (s *Scaler) empty() bool {
 // would predict the neighbours of such a sample by it. A column has isolated values where at most one in
 // defaults.SomeSamples lies beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end
 // of that range. NaN stays. The result is a itself where there are none; notes name their columns, by the letter where
-// there are no names.
+// there are no names, and ask whether a value beyond such a gap that many samples have stands for a missing one.
 func PullIn(a blas.General, names []string, letter, what string) (b blas.General, notes []string) {
 	low, high := make([]float64, a.Cols), make([]float64, a.Cols)
 	moved, total, column := make([]bool, a.Cols), 0, make([]float64, 0, a.Rows)
+	names, err := named(names, a.Cols, letter, what)
+	if err != nil {
+		return a, nil
+	}
 	for j := range a.Cols {
 		column = column[:0]
 		for i := range a.Rows {
@@ -184,15 +188,18 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 		from, to := bulk(column)
 		low[j], high[j] = math.Inf(-1), math.Inf(1)
 		count := from + len(column) - 1 - to
+		if v, n := repeated(column[from : to+1]); n > 0 {
+			notes = append(notes, fmt.Sprintf("%s column %s holds %v %d times, far from all other values: are these "+
+				"missing values (--na)?", what, names[j], v, n))
+		}
 		if count == 0 {
 			continue
 		}
 		low[j], high[j], moved[j] = column[from], column[to], true
 		total += count
 	}
-	names, err := named(names, a.Cols, letter, what)
-	if total == 0 || err != nil {
-		return a, nil
+	if total == 0 {
+		return a, notes
 	}
 	b = blas.Like(a)
 	for i := range a.Rows {
@@ -204,8 +211,25 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 	if total == 1 {
 		values = "value"
 	}
-	return b, []string{fmt.Sprintf("moved %d isolated %s towards the others, in %s", total, values,
-		list(what+" column", chosen(names, moved)))}
+	return b, append(notes, fmt.Sprintf("moved %d isolated %s towards the others, in %s", total, values,
+		list(what+" column", chosen(names, moved))))
+}
+
+// repeated is the least or the greatest of ascending values, and how often it is there, where that is more than once
+// and it lies beyond a gap of defaults.IsolatedRanges times the range of all others.
+func repeated(v []float64) (value float64, count int) {
+	for _, value := range slices.Concat(v[:min(len(v), 1)], v[max(len(v)-1, 0):]) {
+		others := slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return x == value })
+		count := len(v) - len(others)
+		if count < 2 || len(others) == 0 {
+			continue
+		}
+		low, high := others[0], others[len(others)-1]
+		if high > low && max(low-value, value-high) > defaults.IsolatedRanges*(high-low) {
+			return value, count
+		}
+	}
+	return 0, 0
 }
 
 // bulk is the places of the first and the last of the ascending values that are not isolated.

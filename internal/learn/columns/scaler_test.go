@@ -3,6 +3,7 @@ package columns
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -18,11 +19,14 @@ func TestPullIn(t *testing.T) {
 		wild     []float64 // in place of the first values of 0, 1, 2, …, 9, 0, …
 		want     []float64
 		constant bool // the others are 0
+		asks     bool // whether it stands for a missing value
 	}{
 		{name: "none", rows: l},
 		{name: "far above", rows: l, wild: []float64{1e3}, want: []float64{9}},
 		{name: "far below and above", rows: l, wild: []float64{-1e3, 1e280}, want: []float64{0, 9}},
-		{name: "too many", rows: l, wild: []float64{1e3, 1e3, 1e3}, want: []float64{1e3, 1e3, 1e3}},
+		{name: "too many", rows: l, wild: []float64{1e3, 1e3, 1e3}, want: []float64{1e3, 1e3, 1e3}, asks: true},
+		{name: "repeated", rows: 20, wild: []float64{-99, 5, -99}, want: []float64{-99, 5, -99}, asks: true},
+		{name: "two near", rows: 20, wild: []float64{50, 5, 50}, want: []float64{50, 5, 50}},
 		{name: "together", rows: l, wild: []float64{1e3, 1.1e3}, want: []float64{9, 9}},
 		{name: "not far", rows: l, wild: []float64{50}, want: []float64{50}},
 		{name: "one after the other", rows: l, wild: []float64{50, 200}, want: []float64{50, 200}},
@@ -47,7 +51,8 @@ func TestPullIn(t *testing.T) {
 			}
 			before := slices.Clone(a.Data)
 			b, notes := PullIn(a, []string{"still", "wild"}, "x", "input")
-			if (want > 0) != (notes != nil) {
+			asks := len(notes) > 0 && strings.Contains(notes[0], "missing values (--na)?")
+			if (want > 0) != (len(notes) > 0 && !asks) || asks != c.asks {
 				t.Errorf("%s: notes %q for %d values", c.name, notes, want)
 			}
 			for i := range c.rows {
