@@ -109,11 +109,11 @@ func sylvesterGrid(env *bench.Env, part string) []system {
 	return grid
 }
 
-// complete tells whether no solver is stopped at a point: where the growth with l is
-// shown, and outside the grid.
-func (s system) complete(env *bench.Env) bool {
-	return env.Quick || s.n == 102 || s.n == 100 && s.spectrum == "decaying" && s.lambda == 1e-4
-}
+// growth tells whether a point is one of those that the growth with l is shown at.
+func (s system) growth() bool { return s.n == 100 && s.spectrum == "decaying" && s.lambda == 1e-4 }
+
+// complete tells whether no solver is stopped at a point: where the growth with l is shown, and outside the grid.
+func (s system) complete(env *bench.Env) bool { return env.Quick || s.n == 102 || s.growth() }
 
 // runSylvester times every solver at every point of a part of the grid.
 func runSylvester(ctx context.Context, env *bench.Env) error {
@@ -232,46 +232,20 @@ func exponent(xy plotter.XYs) float64 {
 	return slope
 }
 
-// sizeCurves are time against l for each solver, for the n, spectrum and λ that
-// most sizes were measured at.
-func sizeCurves(group []bench.Result) []picture.Curve {
-	type setting struct {
-		n, lambda float64
-		spectrum  string
-		backend   any
-	}
-	at := func(r bench.Result) setting {
-		return setting{r.Number("n"), r.Number("lambda"), fmt.Sprint(r.Params["spectrum"]), r.Params["backend"]}
-	}
-	count := map[setting]int{}
-	for _, r := range group {
-		if r.Error == "" && !r.Stopped {
-			count[at(r)]++
-		}
-	}
-	var common setting
-	for s, n := range count {
-		if n > count[common] || (n == count[common] && (s.n > common.n || s.n == common.n &&
-			fmt.Sprint(s) < fmt.Sprint(common))) {
-			common = s
-		}
-	}
-	var fig picture.Chart
-	for _, r := range group {
-		if at(r) != common || r.Error != "" || r.Stopped || !(r.Seconds > 0) {
-			continue
-		}
-		fig.Point(r.Name, r.Number("l"), r.Seconds)
-	}
-	return slices.DeleteFunc(fig.Curves, func(c picture.Curve) bool { return len(c.XY) < 2 })
-}
-
-// sylvesterFigures show how times grow.
+// sylvesterFigures show how times grow with l where no solver is stopped.
 func sylvesterFigures(group []bench.Result, _ *bench.File) []picture.Figure {
 	growth := picture.Chart{
 		Title: "sylvester: time of one solve against the number of samples",
-		X:     "l (logarithmic)", Y: "seconds (logarithmic)", LogX: true, LogY: true, Curves: sizeCurves(group),
+		X:     "l (logarithmic)", Y: "seconds (logarithmic)", LogX: true, LogY: true,
 	}
+	for _, r := range group {
+		s := system{n: int(r.Number("n")), spectrum: r.Param("spectrum"), lambda: r.Number("lambda")}
+		ended := r.Error == "" && !r.Stopped && r.Seconds > 0
+		if ended && s.growth() && r.Params["backend"] == group[0].Params["backend"] {
+			growth.Point(r.Name, r.Number("l"), r.Seconds)
+		}
+	}
+	growth.Curves = slices.DeleteFunc(growth.Curves, func(c picture.Curve) bool { return len(c.XY) < 2 })
 	for i, c := range growth.Curves {
 		growth.Curves[i].Name = fmt.Sprintf("%s, l^%.1f", c.Name, exponent(c.XY))
 	}
