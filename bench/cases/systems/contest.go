@@ -50,8 +50,7 @@ type contest struct {
 	opt  sylvester.Options
 	best float64 // seconds of the fastest solve at this point until now
 
-	final    bool // in the last round, of the fastest and "auto"
-	spinning bool // threads of a library may be waiting busily
+	final bool // in the last round, of the fastest and "auto"
 }
 
 // decomposed is a direct solver that keeps its decomposition of K.
@@ -74,7 +73,7 @@ type entrant struct {
 // so that its preparation counts.
 func (c *contest) measure(ctx context.Context, names []string, s system) []bench.Result {
 	env := c.env
-	c.s, c.Y, c.best, c.final, c.spinning = s, data.Targets(env, c.K, s.n), math.Inf(1), false, c.spins("")
+	c.s, c.Y, c.best, c.final = s, data.Targets(env, c.K, s.n), math.Inf(1), false
 	c.sys = sylvester.System{K: c.K, L: data.OutputKernel(env, s.n, s.spectrum), Mu: s.lambda * float64(s.l)}
 	c.opt = sylvester.Options{Tol: sylvesterTol, MaxIter: 3000}
 	slices.SortStableFunc(names, func(a, b string) int { return rankOf(a) - rankOf(b) })
@@ -163,24 +162,6 @@ func finalists(all []*entrant) []*entrant {
 	return final
 }
 
-// spins reports whether threads of the backend's library wait busily after a solve by the named method.
-func (c *contest) spins(method string) bool {
-	return method != "nystrom" && method != "rotated" && blas.Beside(c.env.Backend) != c.env.Backend
-}
-
-// waitForLibrary multiplies by K until threads of a library have ended their busy wait,
-// before a solver that does not use them. After a sleep in its place the system may run
-// both threads of the first products on one processor for some ten milliseconds.
-func (c *contest) waitForLibrary(r *entrant) {
-	if !c.spinning || r.Name != "auto" && c.spins(r.Name) {
-		return
-	}
-	KY := blas.NewGeneral(c.s.l, c.s.n)
-	for start := time.Now(); time.Since(start) < bench.SpinTime; {
-		c.K.Apply(KY, c.Y)
-	}
-}
-
 // rankOf orders the solvers: first those of bounded time, against which the others are stopped.
 func rankOf(name string) int {
 	return slices.Index([]string{"tridiagonal", "eigen", "auto", "cholesky", "nystrom", "rotated", "krylov", "cg"},
@@ -236,10 +217,11 @@ func (c *contest) limit(r *entrant) float64 {
 // variant is a solve from zero. After a failure, the other repetitions do nothing.
 func (c *contest) variant(ctx context.Context, r *entrant) bench.Variant {
 	runs := 0
+	native := slices.Contains([]string{"auto", "nystrom", "rotated"}, r.Name) // which solve by native kernels, or may
 	return bench.Variant{
+		Spins: !native && blas.Beside(c.env.Backend) != c.env.Backend,
 		Prepare: func() {
 			blas.Zero(r.C)
-			c.waitForLibrary(r)
 			runtime.GC() // the garbage of the solver before
 		},
 		Run: func() error {
@@ -267,7 +249,6 @@ func (c *contest) variant(ctx context.Context, r *entrant) bench.Variant {
 				r.spent += r.kept.seconds
 			}
 			r.Stopped = r.err != nil && limited.Err() != nil && ctx.Err() == nil
-			c.spinning = c.spins(r.res.Solver)
 			if r.err == nil {
 				c.best = min(c.best, r.spent)
 			}
