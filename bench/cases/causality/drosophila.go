@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,8 +58,12 @@ func runDrosophila(ctx context.Context, env *bench.Env) error {
 		if err != nil {
 			return err
 		}
+		var central []string
+		for _, node := range res.Central(0)[:min(3, len(res.Nodes))] {
+			central = append(central, node.Node)
+		}
 		r := bench.Result{Name: c.name, Params: map[string]any{
-			"groups": len(d.Nodes), "genes": d.X.Cols, "central": strings.Join(central(res, 3), ", "),
+			"groups": len(d.Nodes), "genes": d.X.Cols, "central": strings.Join(central, ", "),
 		}}
 		r.Time([]float64{time.Since(start).Seconds()})
 		var rmse, own []float64
@@ -72,22 +75,6 @@ func runDrosophila(ctx context.Context, env *bench.Env) error {
 		env.Add(r)
 	}
 	return nil
-}
-
-// central are the nodes that drive the others most: those of the largest sums of a column of the graph without its
-// diagonal.
-func central(res *granger.Result, count int) []string {
-	drives := map[string]float64{}
-	for i := range res.Graph.Rows {
-		for j, v := range blas.Row(res.Graph, i) {
-			if i != j {
-				drives[res.Nodes[j]] += v
-			}
-		}
-	}
-	nodes := slices.Clone(res.Nodes)
-	slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(drives[b], drives[a]) })
-	return nodes[:min(count, len(nodes))]
 }
 
 // lifeCycle reads the genes of the first groups, in the order of time. A gene in several groups is a series in each.
