@@ -15,7 +15,6 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/rff"
@@ -29,7 +28,6 @@ func init() {
 		Run:      runScale,
 		Minutes:  1,
 		Conclude: concludeScale,
-		Figures:  scaleFigures,
 	})
 }
 
@@ -175,19 +173,3 @@ var concludeScale = bench.Say(`
 of memory in all.
 The fit after the pass takes {{.Number "seconds_after_pass" | printf "%.2g"}} s; with {{$first.Param "l"}} rows it takes
 {{$first.Number "seconds_after_pass" | printf "%.2g"}} s.{{end}}{{end}}`)
-
-// scaleFigures show how the pass and what follows it grow with the number of rows.
-func scaleFigures(group []bench.Result, _ *bench.File) []picture.Figure {
-	fig := picture.Chart{
-		Title: "scale: seconds against the number of rows",
-		X:     "rows l (logarithmic)", Y: "seconds (logarithmic)", LogX: true, LogY: true,
-	}
-	for _, r := range group {
-		l := r.Number("l")
-		fig.Point(fmt.Sprintf("the pass, D = %s", r.Param("D")), l, r.Seconds)
-		if s := r.Number("seconds_after_pass"); s > 0 {
-			fig.Point("the fit after it", l, s)
-		}
-	}
-	return fig.Figures("scale-growth")
-}

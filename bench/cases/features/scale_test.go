@@ -5,30 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/blas"
 )
-
-// TestFeaturePictures checks what the picture of streams shows.
-func TestFeaturePictures(t *testing.T) {
-	line := func(name string, seconds float64, params map[string]any) bench.Result {
-		return bench.Result{
-			Name: name, Seconds: seconds, Params: params, Metrics: map[string]float64{"fit_error": seconds / 2},
-		}
-	}
-	figs := scaleFigures([]bench.Result{
-		line("l = 200", 2, map[string]any{"l": int64(200), "D": 8, "seconds_after_pass": 0.5}),
-		line("l = 100", 1, map[string]any{"l": int64(100), "D": 8, "seconds_after_pass": 0.25}),
-	}, nil)
-	if len(figs) != 1 || len(figs[0].Chart.Curves) != 2 || figs[0].Chart.Curves[0].XY[0].X != 100 ||
-		figs[0].Chart.Curves[1].XY[1].Y != 0.5 {
-		t.Errorf("scale: %+v", figs)
-	}
-	if scaleFigures(nil, nil) != nil {
-		t.Error("pictures of nothing")
-	}
-}
 
 // TestGenerator checks that what a pass sees depends on the seed alone.
 func TestGenerator(t *testing.T) {
