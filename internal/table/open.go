@@ -33,7 +33,7 @@ type source struct {
 	size  int64       // -1 when not known
 	close func() error
 
-	part     string // of the file that is read: the sheet of a workbook, the file in an archive
+	part     string // of the file that is read: a sheet of a workbook, an array or file of an archive
 	rowsOnly bool   // rows are no lines: the text was made from another format
 }
 
@@ -42,14 +42,6 @@ type source struct {
 // file or as FILE.zip:NAME; "-" is CSV on standard input. What a file is called decides how it is read; of other names
 // the first bytes do. Without opt.Schema cells that are no plain numbers are NaN, and counted; see [Read] and [Learn].
 func Open(name string, opt Options) (Reader, error) {
-	file, part, ok := SplitMember(name)
-	if ok && strings.HasSuffix(file, ".npz") {
-		arr, err := readMember(file, part)
-		if err != nil {
-			return nil, err
-		}
-		return fromArray(name, arr, opt)
-	}
 	s, err := openSource(name, opt.Stdin)
 	if err != nil {
 		return nil, err
@@ -100,16 +92,16 @@ func (s *source) reader(opt Options) (Reader, error) {
 	case ".npy":
 		return newNpyReader(s, opt)
 	case ".npz":
-		all, err := s.bytes()
-		if err != nil {
-			return nil, err
-		}
-		arr, err := onlyMember(s.name, all)
+		arr, err := s.array()
 		if err != nil {
 			return nil, err
 		}
 		_ = s.close()
-		return fromArray(s.name, arr, opt)
+		name := s.name
+		if s.part != "" {
+			name += ":" + s.part
+		}
+		return fromArray(name, arr, opt)
 	}
 	file, err := s.records(opt, opt.named)
 	if err != nil {
@@ -180,11 +172,6 @@ var errNotArray = errors.New("no array file")
 
 // readArray reads an array of any number of dimensions from .npy or FILE.npz:NAME.
 func readArray(name string) (*npy.Array, error) {
-	if file, member, ok := SplitMember(name); ok && strings.HasSuffix(file, ".npz") {
-		return readMember(file, member)
-	} else if ok {
-		return nil, errNotArray
-	}
 	if name == "-" {
 		return nil, errNotArray
 	}
@@ -198,11 +185,7 @@ func readArray(name string) (*npy.Array, error) {
 		arr, err := npy.Read(s.r, s.size)
 		return arr, named(name, err)
 	case ".npz":
-		all, err := s.bytes()
-		if err != nil {
-			return nil, err
-		}
-		return onlyMember(name, all)
+		return s.array()
 	}
 	return nil, errNotArray
 }
@@ -217,34 +200,25 @@ func SplitMember(name string) (file, member string, ok bool) {
 	return name, "", false
 }
 
-func readMember(file, member string) (*npy.Array, error) {
-	f, err := os.Open(file)
+// array reads an array of a .npz file: that of the name asked for, or the only one.
+func (s *source) array() (*npy.Array, error) {
+	at, size, err := s.whole()
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	z, err := npy.NewArchive(at, size)
 	if err != nil {
-		return nil, err
+		return nil, named(s.name, err)
 	}
-	z, err := npy.NewArchive(f, info.Size())
-	if err != nil {
-		return nil, named(file, err)
+	name, names := s.part, z.Names()
+	if name == "" && len(names) != 1 {
+		return nil, bad("%s: has the arrays %s: choose one as %s:NAME", s.name, strings.Join(names, ", "), s.name)
 	}
-	arr, err := z.Array(member)
-	return arr, named(file, err)
-}
-
-func onlyMember(name string, all []byte) (*npy.Array, error) {
-	z, err := npy.NewArchive(bytes.NewReader(all), int64(len(all)))
-	if err != nil {
-		return nil, named(name, err)
+	if name == "" {
+		name = names[0]
 	}
-	if names := z.Names(); len(names) != 1 {
-		return nil, bad("%s: has the arrays %s: choose one as %s:NAME", name, strings.Join(names, ", "), name)
-	}
-	arr, err := z.Array(z.Names()[0])
-	return arr, named(name, err)
+	arr, err := z.Array(name)
+	return arr, named(s.name, err)
 }
 
 // named puts the file before a message of package npy.
@@ -291,14 +265,14 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 	if name == "-" && stdin == nil {
 		return nil, bad("standard input can be read only once, and by one argument")
 	}
+	name, part, _ := SplitMember(name)
 	if stdin != nil {
 		if name == "-" {
 			name = "standard input"
 		}
-		s := &source{name: name, r: buffered(stdin), size: -1, close: func() error { return nil }}
+		s := &source{name: name, part: part, r: buffered(stdin), size: -1, close: func() error { return nil }}
 		return s, s.decode()
 	}
-	name, part, _ := SplitMember(name)
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -342,10 +316,11 @@ func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(&lasting{r
 
 // unzip turns an archive into its only file, or into the one that was named.
 func (s *source) unzip() error {
-	if s.at == nil {
-		return bad("%s: an archive is read from a file on disk", s.name)
+	at, size, err := s.whole()
+	if err != nil {
+		return err
 	}
-	z, err := zip.NewReader(s.at, s.size)
+	z, err := zip.NewReader(at, size)
 	if err != nil {
 		return bad("%s: %v", s.name, err)
 	}
@@ -404,13 +379,16 @@ func utf16Order(head []byte) (order unicode.Endianness, ok bool) {
 	return unicode.LittleEndian, letters(0)
 }
 
-// bytes reads the rest of the file.
-func (s *source) bytes() ([]byte, error) {
+// whole gives random access to the data, which are read into memory where the file does not hold them as they are.
+func (s *source) whole() (at io.ReaderAt, size int64, err error) {
+	if s.at != nil {
+		return s.at, s.size, nil
+	}
 	all, err := io.ReadAll(s.r)
 	if err != nil {
-		return nil, bad("%s: %v", s.name, err)
+		return nil, 0, bad("%s: %v", s.name, err)
 	}
-	return all, nil
+	return bytes.NewReader(all), int64(len(all)), nil
 }
 
 // kind is the extension that says how to read s, "" for CSV.

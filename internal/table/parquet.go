@@ -3,7 +3,6 @@
 package table
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,13 +37,9 @@ type parquetRecords struct {
 }
 
 func newParquetRecords(s *source, typed bool) (*parquetRecords, error) {
-	at, size := s.at, s.size
-	if at == nil {
-		all, err := s.bytes()
-		if err != nil {
-			return nil, err
-		}
-		at, size = bytes.NewReader(all), int64(len(all))
+	at, size, err := s.whole()
+	if err != nil {
+		return nil, err
 	}
 	file, err := openParquet(at, size)
 	if err != nil {
