@@ -180,7 +180,8 @@ func TestMissingStreamed(t *testing.T) {
 func TestMissingCV(t *testing.T) {
 	dir := folder(t)
 	holes(t, dir)
-	if err := table.Write(filepath.Join(dir, "hy.npy"), mustTable(t, filepath.Join(dir, "hy.csv"))); err != nil {
+	tab := mustTable(t, filepath.Join(dir, "hy.csv"))
+	if err := table.WriteNpy(filepath.Join(dir, "hy.npy"), tab.Data); err != nil {
 		t.Fatal(err)
 	}
 	mean := map[string]float64{}

@@ -34,7 +34,7 @@ func large(t *testing.T, l int) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := table.Write(filepath.Join(dir, name+".npy"), &table.Table{Data: a.Data}); err != nil {
+		if err := table.WriteNpy(filepath.Join(dir, name+".npy"), a.Data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +140,7 @@ func TestStreamBadRow(t *testing.T) {
 		{"y.npy", "--x x.npy --y y.npy", "y.npy: row 6500, column 1: +Inf", func() {
 			a := read("y.npy")
 			a.Data[2*6499] = math.Inf(1)
-			if err := table.Write(filepath.Join(dir, "y.npy"), &table.Table{Data: a}); err != nil {
+			if err := table.WriteNpy(filepath.Join(dir, "y.npy"), a); err != nil {
 				t.Fatal(err)
 			}
 		}},

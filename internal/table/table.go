@@ -1,6 +1,6 @@
-// Package table reads and writes matrices with named columns: CSV and its relatives, JSON, .npy, members of .npz,
-// Parquet and formats that a program registers, each also gzipped, and CSV on standard input. A table is read whole,
-// or in blocks of rows where it is larger than memory.
+// Package table reads matrices with named columns: CSV and its relatives, JSON, .npy, members of .npz, Parquet and
+// formats that a program registers, each also gzipped, and CSV on standard input. A table is read whole, or in blocks
+// of rows where it is larger than memory. It writes .npy.
 //
 // A file is opened and unzipped ([Open]) and decoded to records of cells. Votes over the cells of a column say what
 // it is: numbers, with or without marks; dates; times; categories; or text that is left out. By the schema that

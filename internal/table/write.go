@@ -1,61 +1,24 @@
-// This file writes tables.
+// This file writes matrices as .npy.
 
 package table
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"io"
-	"math"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/npy"
 )
 
-// Write writes the table to the file, whole or not at all: as .npy when it is
-// called so, else as CSV.
-func Write(path string, t *Table) error {
+// WriteNpy writes the matrix to the file, whole or not at all.
+func WriteNpy(path string, a blas.General) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
-		if strings.EqualFold(filepath.Ext(path), ".npy") {
-			if err := npy.WriteHeader(w, t.Data.Rows, t.Data.Cols); err != nil {
-				return err
-			}
-			return writeRows(w, t.Data)
+		if err := npy.WriteHeader(w, a.Rows, a.Cols); err != nil {
+			return err
 		}
-		return WriteCSV(w, t)
+		return writeRows(w, a)
 	})
-}
-
-// WriteCSV writes a header, when the columns have names, and the rows, numbers in
-// the shortest form that reads back as the same float64 and NaN as an empty cell.
-func WriteCSV(w io.Writer, t *Table) error {
-	b := bufio.NewWriterSize(w, 1<<16)
-	if t.Names != nil {
-		if err := csv.NewWriter(b).WriteAll([][]string{t.Names}); err != nil {
-			return err
-		}
-	}
-	var line []byte
-	for i := range t.Data.Rows {
-		line = line[:0]
-		for j, v := range blas.Row(t.Data, i) {
-			if j > 0 {
-				line = append(line, ',')
-			}
-			if !math.IsNaN(v) {
-				line = strconv.AppendFloat(line, v, 'g', -1, 64)
-			}
-		}
-		if _, err := b.Write(append(line, '\n')); err != nil {
-			return err
-		}
-	}
-	return b.Flush()
 }
 
 // NpyRows writes a .npy array of float64 to W block by block. Its number of rows is known at the end, and W an

@@ -50,7 +50,7 @@ func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) error {
 		return err
 	}
 	for name, a := range job.data {
-		if err := table.Write(filepath.Join(dir, name+".npy"), &table.Table{Data: a}); err != nil {
+		if err := table.WriteNpy(filepath.Join(dir, name+".npy"), a); err != nil {
 			return err
 		}
 	}
