@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
@@ -16,11 +18,20 @@ import (
 
 // kernels is the sum of all kernels on the rows Z, of which no values are kept: what the certificate asks for.
 type kernels struct {
+	*kernel.Sum
 	dict  kernel.Dictionary
 	Z     blas.General
 	be    blas.Backend
 	eta   []float64
 	total float64 // ⟨U, K_ηU⟩ of the U that Forms gets; 0 where it is not known
+}
+
+// newKernels is the sum of the kernels of m on the rows Z.
+func newKernels(ctx context.Context, m *model.Model, Z blas.General, be blas.Backend) (*kernels, error) {
+	s := &kernels{dict: m.Dictionary(), Z: Z, be: be}
+	var err error
+	s.Sum, err = s.dict.Sum(ctx, Z, kernel.GramOptions{Backend: be})
+	return s, fault.From(err)
 }
 
 // totalled is a system that tells the kernels the total of its solution.
@@ -41,36 +52,11 @@ func (s totalled) Solve(
 	return res, err
 }
 
-func (s *kernels) Dim() int                 { return s.Z.Rows }
-func (s *kernels) Len() int                 { return len(s.dict) }
-func (s *kernels) SetWeights(eta []float64) { s.eta = slices.Clone(eta) }
-
-// crossing is that of the dictionary with rows lo to hi; its data have been checked.
-func (s *kernels) crossing(dict kernel.Dictionary, eta []float64, lo, hi int) *kernel.Crossing {
-	c, err := dict.Crossing(eta, blas.View(s.Z, lo, 0, hi-lo, s.Z.Cols), s.be)
-	must(err)
-	return c
+// SetWeights sets the weights that Forms counts by, too.
+func (s *kernels) SetWeights(eta []float64) {
+	s.eta = slices.Clone(eta)
+	s.Sum.SetWeights(eta)
 }
-
-// must panics with an error of inputs, which have been checked.
-func must(err error) {
-	if err != nil {
-		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
-	}
-}
-
-// mul writes the product of c with rows lo to hi and B to dst.
-func (s *kernels) mul(dst blas.General, c *kernel.Crossing, lo, hi int, B blas.General) {
-	must(c.Mul(dst, blas.View(s.Z, lo, 0, hi-lo, s.Z.Cols), B))
-}
-
-// Apply computes dst = K_η·x.
-func (s *kernels) Apply(dst, x blas.General) {
-	s.mul(dst, s.crossing(s.dict, s.eta, 0, s.Z.Rows), 0, s.Z.Rows, x)
-}
-
-// formRows is how many rows of a kernel are multiplied at a time, by the rows before and by themselves.
-const formRows = 1024
 
 // Forms computes ⟨U, K_jV⟩ from the values on one side of the diagonal, where U is V. That of the kernel of most weight
 // follows from the total, where it is most of that and so loses no digits.
@@ -94,32 +80,19 @@ func (s *kernels) Forms(dst []float64, U, V blas.General, idx []int) {
 	}
 }
 
-// forms is Forms by the values of every kernel.
+// forms is Forms by the exact features of kernels that have few, and by the values of the others.
 func (s *kernels) forms(dst []float64, U, V blas.General, idx []int) {
-	clear(dst)
-	same := len(U.Data) > 0 && &U.Data[0] == &V.Data[0]
+	var at, others []int
 	for i, j := range idx {
-		if v, ok := s.factored(j, U, V); ok {
-			dst[i] = v
-			continue
+		v, ok := s.factored(j, U, V)
+		if dst[i] = v; !ok {
+			at, others = append(at, i), append(others, j)
 		}
-		one := func(lo, hi, at, rows int, share float64) { // of columns from lo to hi and rows from at on
-			if hi == lo {
-				return
-			}
-			P := blas.NewGeneral(rows, V.Cols)
-			s.mul(P, s.crossing(s.dict[j:j+1], []float64{1}, lo, hi), at, at+rows, blas.View(V, lo, 0, hi-lo, V.Cols))
-			dst[i] += share * blas.Inner(blas.View(U, at, 0, rows, U.Cols), P)
-		}
-		if !same {
-			one(0, s.Z.Rows, 0, s.Z.Rows, 1)
-			continue
-		}
-		for lo := 0; lo < s.Z.Rows; lo += formRows {
-			rows := min(formRows, s.Z.Rows-lo)
-			one(0, lo, lo, rows, 2)
-			one(lo, lo+rows, lo, rows, 1)
-		}
+	}
+	values := make([]float64, len(others))
+	s.Sum.Forms(values, U, V, others)
+	for k, i := range at {
+		dst[i] = values[k]
 	}
 }
 
@@ -141,9 +114,11 @@ func (s *kernels) factored(j int, U, V blas.General) (form float64, ok bool) {
 	return blas.Inner(blas.Product(be, true, false, F, U), blas.Product(be, true, false, F, V)), true
 }
 
-// Diag writes the diagonal of K_j.
-func (s *kernels) Diag(dst []float64, j int) {
-	must(s.crossing(s.dict[j:j+1], []float64{1}, 0, 1).Diagonal(dst, s.Z))
+// must panics with an error of inputs, which have been checked.
+func must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
+	}
 }
 
 // formed is kernels of which the sum K_η is kept at the weights that a model has, in any unit.

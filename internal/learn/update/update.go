@@ -78,7 +78,10 @@ func Revised(
 	var sum linop.Sum
 	held := 0.0
 	if dict, eta := weighted(m); !relearn && oneOutputKernel(m) && len(dict) > 0 {
-		K := &formed{all: &kernels{dict: m.Dictionary(), Z: Z, be: method.Backend}, top: slices.Max(eta)}
+		K := &formed{top: slices.Max(eta)}
+		if K.all, err = newKernels(ctx, m, Z, method.Backend); err != nil {
+			return nil, nil, err
+		}
 		if K.Gram, held, err = samples.WeightedGram(ctx, dict, eta, Z, Y.Cols, opt); err != nil {
 			return nil, nil, err
 		}
@@ -108,7 +111,10 @@ func bordered(
 	if err != nil || next == nil {
 		return nil, nil, err
 	}
-	sum := &kernels{dict: m.Dictionary(), Z: Z, be: method.Backend}
+	sum, err := newKernels(ctx, m, Z, method.Backend)
+	if err != nil {
+		return nil, nil, err
+	}
 	t, err := samples.Known(ctx, m, Z, Y, blas.General{}, sum, 0, samples.Options{Env: method.Env})
 	if err != nil {
 		return nil, nil, err
