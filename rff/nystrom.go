@@ -4,12 +4,10 @@ package rff
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 )
 
@@ -145,13 +143,7 @@ func newNystrom(m *Map) (transformer, error) {
 
 func (n *nystrom) transform(dst, x blas.General) error {
 	k := blas.NewGeneral(x.Rows, n.landmarks.Rows)
-	errs := make([]error, (x.Rows+blockRows-1)/blockRows)
-	par.For(len(errs), func(b int) {
-		lo := b * blockRows
-		rows := min(blockRows, x.Rows-lo)
-		errs[b] = n.local.Cross(blas.View(k, lo, 0, rows, k.Cols), blas.View(x, lo, 0, rows, x.Cols), n.landmarks)
-	})
-	if err := errors.Join(errs...); err != nil {
+	if err := n.local.Cross(k, x, n.landmarks); err != nil {
 		return err
 	}
 	n.project(dst, k)

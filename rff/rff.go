@@ -56,7 +56,7 @@ func (m *Matrix) general() blas.General {
 }
 
 // transformer writes the features of the rows of x, which hold the kernel's
-// columns only, to dst. It is called from several goroutines, but for Nyström maps.
+// columns only, to dst. It is called from several goroutines.
 type transformer interface {
 	transform(dst, x blas.General) error
 }
@@ -134,10 +134,6 @@ func (m *Map) Dim() int { return m.D }
 // blockRows is the number of samples transformed at a time by one goroutine.
 const blockRows = 128
 
-// nystromRows is the number of rows that a Nyström map, which is parallel in
-// itself, multiplies by its projection at a time.
-const nystromRows = 1024
-
 // Transform computes dst = Z(X), t×D, in parallel over blocks of rows; a row's features do not depend on the other
 // rows. dst is not read. The cost is that of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features, of
 // a t×d by d×D product and t·D cosines for those with phases. Errors wrap kernel.ErrNotFinite, with the row and column.
@@ -186,26 +182,9 @@ func (ms Maps) Transform(dst, X blas.General) error {
 			return err
 		}
 	}
-	if err := ms.plainRows(dst, X); err != nil {
-		return err
-	}
-	for lo := 0; lo < X.Rows; lo += nystromRows {
-		rows := min(nystromRows, X.Rows-lo)
-		if err := ms.rows(blas.View(dst, lo, 0, rows, dst.Cols), blas.View(X, lo, 0, rows, X.Cols), true); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// plainRows transforms by the maps that are not Nyström's, in parallel over blocks of rows.
-func (ms Maps) plainRows(dst, X blas.General) error {
-	if X.Rows <= blockRows {
-		return ms.rows(dst, X, false)
-	}
 	errs := make([]error, (X.Rows+blockRows-1)/blockRows)
 	par.Ranges(X.Rows, blockRows, func(lo, hi int) {
-		errs[lo/blockRows] = ms.rows(blas.View(dst, lo, 0, hi-lo, dst.Cols), blas.View(X, lo, 0, hi-lo, X.Cols), false)
+		errs[lo/blockRows] = ms.rows(blas.View(dst, lo, 0, hi-lo, dst.Cols), blas.View(X, lo, 0, hi-lo, X.Cols))
 	})
 	return errors.Join(errs...)
 }
@@ -223,11 +202,11 @@ func (m *Map) check(X blas.General) error {
 	return nil
 }
 
-// rows transforms one block of rows by the Nyström maps, or by the others.
-func (ms Maps) rows(dst, X blas.General, nystrom bool) error {
+// rows transforms one block of rows.
+func (ms Maps) rows(dst, X blas.General) error {
 	at := 0
 	for _, m := range ms {
-		if m.D > 0 && nystrom == (m.Method == Nystrom) {
+		if m.D > 0 {
 			if err := m.impl.transform(blas.View(dst, 0, at, dst.Rows, m.D), m.Kernel.Features(X)); err != nil {
 				return err
 			}
