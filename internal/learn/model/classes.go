@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
@@ -194,55 +195,28 @@ func platt(f, y, w []float64) *columns.Platt {
 			t[i] = (ones + 1) / (ones + 2)
 		}
 	}
-	l := likelihood{f, t, w}
-	a, b := l.maximize(1, 0)
-	if a < 0 {
+	logistic, all := loss.Loss{Kind: loss.Logistic}, floats.Sum(w)
+	unit := max(floats.Norm(f, 2)/math.Sqrt(float64(max(len(f), 1))), math.SmallestNonzeroFloat64) // of log odds
+	// It ends at the gradient that is asked for, or where rounding lets no step improve.
+	result, _ := optimize.Minimize(optimize.Problem{
+		Func: func(x []float64) (sum float64) {
+			for i, v := range f {
+				sum += w[i] / all * logistic.Value(t[i], x[0]*v/unit+x[1])
+			}
+			return sum
+		},
+		Grad: func(grad, x []float64) {
+			clear(grad)
+			for i, v := range f {
+				down, _ := logistic.Slope(t[i], x[0]*v/unit+x[1])
+				grad[0] -= w[i] / all * down * v / unit
+				grad[1] -= w[i] / all * down
+			}
+		},
+	}, []float64{unit, 0}, nil, &optimize.BFGS{})
+	if result.X[0] < 0 {
 		p := stat.Mean(t, w)
-		a, b = 0, math.Log(p/(1-p))
+		return &columns.Platt{Shift: math.Log(p / (1 - p))}
 	}
-	return &columns.Platt{Slope: a, Shift: b}
-}
-
-// likelihood is −log of that of a and b, convex.
-type likelihood struct{ f, t, w []float64 }
-
-func (l *likelihood) value(a, b float64) (sum float64) {
-	for i, f := range l.f {
-		sum += l.w[i] * loss.Loss{Kind: loss.Logistic}.Value(l.t[i], a*f+b)
-	}
-	return sum
-}
-
-// step is Newton's. Where f is constant, of all steps that reach the minimum it is the shortest.
-func (l *likelihood) step(a, b float64) (da, db float64) {
-	var ga, gb, haa, hab, hbb float64
-	for i, f := range l.f {
-		slope, curvature := loss.Loss{Kind: loss.Logistic}.Slope(l.t[i], a*f+b)
-		slope, curvature = l.w[i]*slope, l.w[i]*curvature
-		ga, gb = ga+slope*f, gb+slope
-		haa, hab, hbb = haa+curvature*f*f, hab+curvature*f, hbb+curvature
-	}
-	const ridge = 1e-12 // of the curvature, above its rounding
-	r := ridge * (haa + hbb)
-	haa, hbb = haa+r, hbb+r
-	det := haa*hbb - hab*hab
-	return (hbb*ga - hab*gb) / det, (haa*gb - hab*ga) / det
-}
-
-// maximize takes Newton's steps from a and b, halved until they improve, while this is more than rounding.
-func (l *likelihood) maximize(a, b float64) (float64, float64) {
-	const most, small = 100, 1e-14 // steps, and the relative improvement that is rounding
-	for at, k := l.value(a, b), 0; k < most; k++ {
-		da, db := l.step(a, b)
-		next := l.value(a+da, b+db)
-		for size := 0; !(next < at) && size < most; size++ {
-			da, db = da/2, db/2
-			next = l.value(a+da, b+db)
-		}
-		if !(at-next > small*at) {
-			break
-		}
-		a, b, at = a+da, b+db, next
-	}
-	return a, b
+	return &columns.Platt{Slope: result.X[0] / unit, Shift: result.X[1]}
 }
