@@ -187,12 +187,7 @@ func (a *Accumulator) addRow(b Block, i int) error {
 	if err := errors.Join(check("input", x, false), check("target", y, a.opt.Patterns != nil), bad); err != nil {
 		return err
 	}
-	var k int
-	if b.Folds != nil {
-		k = b.Folds[i]
-	} else {
-		k = a.opt.FoldOf(b.Source, b.Row+int64(i))
-	}
+	k := a.opt.FoldOf(b.Source, b.Row+int64(i))
 	if k < 0 || k >= a.opt.Folds {
 		return fmt.Errorf("%w: fold %d of %d", ErrRow, k, a.opt.Folds)
 	}
@@ -238,7 +233,7 @@ func check(what string, row []float64, missing bool) error {
 	return nil
 }
 
-// FoldOf is the fold of a row of a source that does not deal its rows to folds itself.
+// FoldOf is the fold of a row of a source.
 func (o *Options) FoldOf(source string, row int64) int {
 	if o.Fold != nil {
 		return o.Fold(source, row)

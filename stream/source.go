@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -16,7 +17,6 @@ type Block struct {
 	X, Y   blas.General // r×d inputs and r×n targets
 	Row    int64        // number of the first row in its source, from 0
 	Source string       // name of the source, for messages
-	Folds  []int        // fold of each row; nil leaves it to Options.Fold
 	// Weights are those of the rows, finite and ≥ 0: 2 stands for a row that comes twice, 0 for one that is left out.
 	// nil means 1.
 	Weights []float64
@@ -26,9 +26,6 @@ type Block struct {
 func (b Block) Part(from, to int) Block {
 	b.X, b.Y = blas.View(b.X, from, 0, to-from, b.X.Cols), blas.View(b.Y, from, 0, to-from, b.Y.Cols)
 	b.Row += int64(from)
-	if b.Folds != nil {
-		b.Folds = b.Folds[from:to]
-	}
 	if b.Weights != nil {
 		b.Weights = b.Weights[from:to]
 	}
@@ -50,7 +47,7 @@ func (b *Block) weight(i int) (float64, error) {
 // check refuses a block whose shapes are not those of d inputs and n targets.
 func (b *Block) check(d, n int) error {
 	if b.X.Rows == 0 || b.X.Cols == d && b.Y.Cols == n && b.X.Rows == b.Y.Rows &&
-		(b.Folds == nil || len(b.Folds) == b.X.Rows) && (b.Weights == nil || len(b.Weights) == b.X.Rows) {
+		(b.Weights == nil || len(b.Weights) == b.X.Rows) {
 		return nil
 	}
 	return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs, %d×%d targets and %d weights, want %d and %d columns",
@@ -139,76 +136,41 @@ func (s *share) Next() (Block, error) {
 	}
 }
 
-// prefetched reads one block ahead in a goroutine of its own, which ends with the
-// context or the source.
+// prefetched is blocks that a goroutine reads ahead, which ends with the context or the source.
 type prefetched struct {
 	next chan fetched
-	free chan *Block
 	done chan struct{} // closed when the goroutine has ended
-	last *Block
 }
 
 type fetched struct {
-	block *Block
+	block Block
 	err   error
 }
 
-// prefetch reads src ahead while the caller computes. The caller cancels ctx when it is done.
+// prefetch reads src one block ahead while the caller computes. The caller cancels ctx when it is done.
 func prefetch(ctx context.Context, src Source) *prefetched {
-	p := &prefetched{next: make(chan fetched, 1), free: make(chan *Block, 3), done: make(chan struct{})}
-	for range cap(p.free) {
-		p.free <- new(Block)
-	}
-	go p.read(ctx, &patient{Source: src})
+	p := &prefetched{next: make(chan fetched, 1), done: make(chan struct{})}
+	src = &patient{Source: src}
+	go func() {
+		defer close(p.done)
+		var err error
+		for ctx.Err() == nil && err == nil {
+			var b Block
+			b, err = src.Next()
+			b.X, b.Y, b.Weights = blas.Clone(b.X), blas.Clone(b.Y), slices.Clone(b.Weights)
+			select {
+			case p.next <- fetched{b, err}:
+			case <-ctx.Done():
+			}
+		}
+	}()
 	return p
 }
 
-func (p *prefetched) read(ctx context.Context, src Source) {
-	defer close(p.done)
-	for {
-		var own *Block
-		select {
-		case own = <-p.free:
-		case <-ctx.Done():
-			return
-		}
-		b, err := src.Next()
-		own.copyFrom(b)
-		select {
-		case p.next <- fetched{own, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// copyFrom makes b a copy of a in memory of its own.
-func (b *Block) copyFrom(a Block) {
-	x, y, folds, weights := b.X, b.Y, b.Folds, b.Weights
-	*b = a
-	b.X, b.Y = blas.Reshape(x, a.X.Rows, a.X.Cols), blas.Reshape(y, a.Y.Rows, a.Y.Cols)
-	blas.Copy(b.X, a.X)
-	blas.Copy(b.Y, a.Y)
-	if a.Folds != nil {
-		b.Folds = append(folds[:0], a.Folds...)
-	}
-	if a.Weights != nil {
-		b.Weights = append(weights[:0], a.Weights...)
-	}
-}
-
 func (p *prefetched) Next(ctx context.Context) (Block, error) {
-	if p.last != nil {
-		p.free <- p.last
-		p.last = nil
-	}
 	select {
 	case f := <-p.next:
-		p.last = f.block
-		return *f.block, f.err
+		return f.block, f.err
 	case <-ctx.Done():
 		return Block{}, ctx.Err()
 	}

@@ -162,8 +162,8 @@ func TestFolds(t *testing.T) {
 			t.Errorf("folds of %d, %d, %d rows", sums[0].Rows, sums[1].Rows, sums[2].Rows)
 		}
 	}
-	a := New(maps, 3, 2, Options{Folds: 2})
-	err := a.Add(Block{X: blas.View(X, 0, 0, 2, 3), Y: blas.View(Y, 0, 0, 2, 2), Folds: []int{1, 2}})
+	a := New(maps, 3, 2, Options{Folds: 2, Fold: func(_ string, row int64) int { return int(row) + 1 }})
+	err := a.Add(Block{X: blas.View(X, 0, 0, 2, 3), Y: blas.View(Y, 0, 0, 2, 2)})
 	if !errors.Is(err, ErrRow) || a.Rows() != 1 {
 		t.Errorf("fold out of range: %v after %d rows", err, a.Rows())
 	}
