@@ -3,6 +3,7 @@
 package stream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,42 +21,55 @@ type Gram struct {
 	open     func() (Source, error)
 	rows     int
 	be       blas.Backend
+	ranks    Ranks
 	z, t     blas.General
 	err      error
 }
 
 // NewGram returns the operator of the rows that open starts to hand out anew at each call;
-// a source that is an io.Closer is closed after its pass.
-func NewGram(features Features, open func() (Source, error), opt Options) *Gram {
+// a source that is an io.Closer is closed after its pass. Ranks of a parallel job, nil for this process alone, add up
+// the products of their rows: all must ask for the same.
+func NewGram(features Features, open func() (Source, error), opt Options, ranks Ranks) *Gram {
 	opt.fill()
-	return &Gram{features: features, open: open, rows: opt.BlockRows, be: blas.Or(opt.Backend)}
+	return &Gram{features: features, open: open, rows: opt.BlockRows, be: blas.Or(opt.Backend), ranks: ranks}
 }
 
 // Dim is D.
 func (g *Gram) Dim() int { return g.features.Dim() }
 
 // Err is the first error of a multiply; the operator stays unusable after it.
-func (g *Gram) Err() error { return g.err }
+func (g *Gram) Err() error {
+	if g.err == nil {
+		return nil
+	}
+	return fmt.Errorf("stream: multiplying by the feature Gram matrix: %w", g.err)
+}
 
 // Apply computes dst = Γ·x for D×k blocks, in one pass over the data.
 func (g *Gram) Apply(dst, x blas.General) {
-	if g.err != nil {
+	blas.Zero(dst)
+	if g.err == nil {
+		g.err = g.pass(func(z blas.General, weights []float64) {
+			g.t = blas.Reshape(g.t, z.Rows, x.Cols)
+			blas.Mul(g.be, g.t, false, false, z, x)
+			for i, w := range weights {
+				blas.Scal(w, blas.Row(g.t, i))
+			}
+			blas.Gemm(g.be, true, false, 1, z, g.t, 1, dst)
+		})
+	}
+	if g.err != nil { // the other ranks wait for it
 		blas.Fill(dst, math.NaN())
+	}
+	if g.ranks == nil {
 		return
 	}
-	blas.Zero(dst)
-	err := g.pass(func(z blas.General, weights []float64) {
-		g.t = blas.Reshape(g.t, z.Rows, x.Cols)
-		blas.Mul(g.be, g.t, false, false, z, x)
-		for i, w := range weights {
-			blas.Scal(w, blas.Row(g.t, i))
-		}
-		blas.Gemm(g.be, true, false, 1, z, g.t, 1, dst)
-	})
-	if err != nil {
-		g.err = fmt.Errorf("stream: multiplying by the feature Gram matrix: %w", err)
-		blas.Fill(dst, math.NaN())
+	sum := blas.Clone(dst)
+	if err := g.ranks.Allreduce(sum.Data); err != nil {
+		g.err = cmp.Or(g.err, fmt.Errorf("adding up the products of the ranks: %w", err))
+		blas.Fill(sum, math.NaN())
 	}
+	blas.Copy(dst, sum)
 }
 
 // pass calls f on the features and weights of every block of at most BlockRows rows.

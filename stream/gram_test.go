@@ -13,7 +13,7 @@ import (
 func TestGram(t *testing.T) {
 	X, Y, maps := data(t, 300)
 	open := func() (Source, error) { return &chopped{x: X, y: Y, sizes: []int{111}, end: io.EOF}, nil }
-	g := NewGram(maps, open, Options{BlockRows: 50})
+	g := NewGram(maps, open, Options{BlockRows: 50}, nil)
 	s := direct(t, maps, X, Y, func(int) bool { return true })
 	blas.MirrorLower(s.Gamma)
 	x, got, want := blas.NewGeneral(g.Dim(), 4), blas.NewGeneral(g.Dim(), 4), blas.NewGeneral(g.Dim(), 4)
@@ -27,7 +27,7 @@ func TestGram(t *testing.T) {
 		t.Errorf("off by %g, %v", e, g.Err())
 	}
 	gone := errors.New("gone")
-	g = NewGram(maps, func() (Source, error) { return nil, gone }, Options{})
+	g = NewGram(maps, func() (Source, error) { return nil, gone }, Options{}, nil)
 	g.Apply(got, x)
 	if !errors.Is(g.Err(), gone) || !math.IsNaN(got.Data[0]) {
 		t.Errorf("a source that is gone: %v", g.Err())

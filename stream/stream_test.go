@@ -421,7 +421,7 @@ func TestIdleSourceEnds(t *testing.T) {
 		"Run":     func() error { return New(f, 3, 1, Options{}).Run(t.Context(), idle{}) },
 		"Inspect": func() error { _, err := Inspect(t.Context(), idle{}, 3, 1, 10, 1); return err },
 		"Gram": func() error {
-			g := NewGram(f, func() (Source, error) { return idle{}, nil }, Options{})
+			g := NewGram(f, func() (Source, error) { return idle{}, nil }, Options{}, nil)
 			g.Apply(blas.NewGeneral(f.Dim(), 1), blas.NewGeneral(f.Dim(), 1))
 			return g.Err()
 		},

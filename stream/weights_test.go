@@ -98,7 +98,7 @@ func TestWeights(t *testing.T) {
 	}
 	check("ranks", Total(sums, nil))
 
-	g, gamma := NewGram(maps, open, Options{BlockRows: 50}), blas.Clone(want.Gamma)
+	g, gamma := NewGram(maps, open, Options{BlockRows: 50}, nil), blas.Clone(want.Gamma)
 	blas.MirrorLower(gamma)
 	x, got, product := blas.NewGeneral(g.Dim(), 2), blas.NewGeneral(g.Dim(), 2), blas.NewGeneral(g.Dim(), 2)
 	for i := range x.Data {

@@ -380,9 +380,7 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
 		return t, nil
 	}
-	gram := &jointGram{Gram: stream.NewGram(d.maps, func() (stream.Source, error) {
-		return d.open(ctx.Err)
-	}, d.so), ranks: d.opt.Ranks}
+	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.opt.Ranks)
 	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
 	return &reading{t, gram}, nil
 }
@@ -420,27 +418,4 @@ func (d *Data) Constant(fold int) (learn.Errors, error) {
 		return learn.Errors{}, err
 	}
 	return t.errors(blas.General{}), nil
-}
-
-// jointGram adds up the products of the ranks, which all must ask for the same.
-type jointGram struct {
-	*stream.Gram
-	ranks  stream.Ranks // nil: this process alone
-	failed error        // of the exchange; products are NaN then
-}
-
-// Err is what went wrong while reading or adding up.
-func (g *jointGram) Err() error { return cmp.Or(rowError(g.Gram.Err()), g.failed) }
-
-func (g *jointGram) Apply(dst, x blas.General) {
-	g.Gram.Apply(dst, x)
-	if g.ranks == nil {
-		return
-	}
-	sum := blas.Clone(dst)
-	if err := g.ranks.Allreduce(sum.Data); err != nil {
-		g.failed = cmp.Or(g.failed, fmt.Errorf("adding up the products of the ranks: %w", err))
-		blas.Fill(sum, math.NaN())
-	}
-	blas.Copy(dst, sum)
 }

@@ -111,7 +111,7 @@ func TestJointGramFails(t *testing.T) {
 	}
 	lost := errors.New("rank 1 is gone")
 	for _, ranks := range []stream.Ranks{nil, broken{lost}} {
-		g := &jointGram{Gram: stream.NewGram(d.maps, open, d.so), ranks: ranks}
+		g := stream.NewGram(d.maps, open, d.so, ranks)
 		dst, x := blas.NewGeneral(d.maps.Dim(), 1), blas.NewGeneral(d.maps.Dim(), 1)
 		x.Data[0] = 1
 		g.Apply(dst, x)

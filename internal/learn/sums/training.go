@@ -59,10 +59,10 @@ func (t *training) patterns() (list []bcd.Pattern) {
 // reading is a training set without Γ, which reads the rows for every product.
 type reading struct {
 	*training
-	gram *jointGram
+	gram *stream.Gram
 }
 
-func (r *reading) Err() error { return r.gram.Err() }
+func (r *reading) Err() error { return rowError(r.gram.Err()) }
 
 // outputs fills in the map of the targets by the moments that the sums tell.
 func (t *training) outputs() (err error) {
