@@ -28,10 +28,11 @@ func BenchmarkGram(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.Run(fmt.Sprintf("op=gram/kernel=%s/d=%d/prec=%v", spec, d, prec), func(b *testing.B) {
-					g := builder{d: dict, be: blas.Active(), l: l}
-					if err := g.prepare(X); err != nil {
+					a, err := dict.lay(X, "", nil, all)
+					if err != nil {
 						b.Fatal(err)
 					}
+					g := builder{laid: a}
 					g.allocate(GramOptions{Precision: prec})
 					for b.Loop() {
 						if err := g.run(context.Background()); err != nil {
@@ -47,7 +48,7 @@ func BenchmarkGram(b *testing.B) {
 		b.Run(fmt.Sprintf("op=gemm/d=%d", d), func(b *testing.B) {
 			be := blas.Active()
 			for b.Loop() {
-				g := builder{d: Dictionary{{Kind: Linear, Inputs: d}}, l: l}
+				g := builder{laid: laid{X: X}}
 				all := g.tiles(0)
 				par.For(len(all), func(i int) {
 					s := scratches.Get().(*scratch)

@@ -30,8 +30,8 @@ func TestChi2Distances(t *testing.T) {
 				X.Data[i] = c.cell(i / d)
 			}
 			copy(blas.Row(X, 70), blas.Row(X, 5)) // twins
-			f := &family{metric: chiSquare}
-			s, err := f.prepare(X, make([]float64, d))
+			f := &family{metric: chiSquare, shift: make([]float64, d)}
+			s, err := f.prepare(X)
 			if err != nil {
 				t.Fatal(err)
 			}

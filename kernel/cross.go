@@ -42,17 +42,10 @@ func (d Dictionary) CrossSum(dst blas.General, eta []float64, Xnew, X blas.Gener
 // training points, which are laid out once. Its methods may be called from several
 // goroutines at once.
 type Crossing struct {
-	d       Dictionary
+	laid    // the training points, for kernels of positive weight
 	eta     []float64
-	be      blas.Backend
-	X       blas.General
 	active  Dictionary // kernels of positive weight
-	fams    []*family
-	shift   [][]float64 // of each family
-	sides   []*side     // of each family: the training points
-	scale   [][]float64 // unit scales of each kernel
-	eval    []evaluator // of each kernel
-	centred bool        // some kernel is
+	centred bool       // some kernel is
 }
 
 // Crossing prepares K_η(·, X) = Σ_j eta_j k_j(·, X). The caller must not change
@@ -62,9 +55,7 @@ func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*C
 	if len(eta) != len(d) {
 		panic("kernel: one weight for each kernel")
 	}
-	c := &Crossing{
-		d: d, eta: eta, be: blas.Or(be), X: X, scale: make([][]float64, len(d)), eval: make([]evaluator, len(d)),
-	}
+	c := &Crossing{eta: eta}
 	for j := range d {
 		if eta[j] == 0 {
 			continue
@@ -78,18 +69,12 @@ func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*C
 		c.centred = c.centred || d[j].Center
 		c.active = append(c.active, d[j])
 	}
-	c.fams = d.families(func(j int) bool { return eta[j] == 0 })
-	for _, f := range c.fams {
-		shift := f.center(X)
-		b, err := f.prepare(X, shift)
-		if err != nil {
-			return nil, fmt.Errorf("kernel %q: training data: %w", d[f.members[0]].Name, err)
-		}
+	var err error
+	if c.laid, err = d.lay(X, "training data: ", be, func(j int) bool { return eta[j] == 0 }); err != nil {
+		return nil, err
+	}
+	for _, b := range c.sides {
 		b.keepTransposed()
-		c.shift, c.sides = append(c.shift, shift), append(c.sides, b)
-		for _, j := range f.members {
-			c.scale[j], c.eval[j] = d[j].scale(b), d[j].evaluator()
-		}
 	}
 	return c, nil
 }
@@ -289,8 +274,8 @@ func (c *Crossing) each(Xnew blas.General, f func(s *slab, lo, rows int)) error 
 
 // unfit is the error of new points that lay refuses, with the number of the row.
 func (c *Crossing) unfit(Xnew blas.General) error {
-	for i, f := range c.fams {
-		if _, err := f.prepare(Xnew, c.shift[i]); err != nil {
+	for _, f := range c.fams {
+		if _, err := f.prepare(Xnew); err != nil {
 			return fmt.Errorf("kernel %q: %w", c.d[f.members[0]].Name, err)
 		}
 	}
@@ -328,7 +313,7 @@ func (s *slab) lay(c *Crossing, X blas.General) error {
 	s.scale = blas.Resize(s.scale, len(c.d))
 	for i, f := range c.fams {
 		a := s.sides[i]
-		if err := a.lay(f, X, c.shift[i]); err != nil {
+		if err := a.lay(f, X); err != nil {
 			return err
 		}
 		for _, j := range f.members {

@@ -53,8 +53,9 @@ func (m metric) check(X blas.General, columns []int) error {
 type family struct {
 	metric  metric
 	view    view
-	width   float64 // of lorentz, else 0
-	members []int   // indices in the dictionary
+	width   float64   // of lorentz, else 0
+	members []int     // indices in the dictionary
+	shift   []float64 // that features are taken relative to, see center
 }
 
 // families partitions the kernels of the dictionary with skip[j] unset.
@@ -110,46 +111,45 @@ type side struct {
 	picked blas.General // scratch
 }
 
-// center is the shift of a family: squared distances do not change with it, and
+// center sets the shift of a family: squared distances do not change with it, and
 // lose less to cancellation around the mean.
-func (f *family) center(X blas.General) []float64 {
-	mean := make([]float64, f.view.dim(X.Cols))
+func (f *family) center(X blas.General) {
+	f.shift = make([]float64, f.view.dim(X.Cols))
 	if f.metric != euclid || X.Rows == 0 {
-		return mean
+		return
 	}
 	Z := f.view.of(X)
 	for i := range Z.Rows {
-		blas.Axpy(1/float64(Z.Rows), blas.Row(Z, i), mean)
+		blas.Axpy(1/float64(Z.Rows), blas.Row(Z, i), f.shift)
 	}
-	return mean
 }
 
 // prepare lays out the rows of X. It fails on cells the family cannot take.
-func (f *family) prepare(X blas.General, shift []float64) (*side, error) {
+func (f *family) prepare(X blas.General) (*side, error) {
 	s := new(side)
-	err := s.lay(f, X, shift)
+	err := s.lay(f, X)
 	s.picked = blas.General{}
 	return s, err
 }
 
 // lay is prepare in the memory of s.
-func (s *side) lay(f *family, X blas.General, shift []float64) error {
+func (s *side) lay(f *family, X blas.General) error {
 	if err := f.metric.check(X, f.view.columns); err != nil {
 		return err
 	}
-	s.x, s.t, s.chi = blas.Reshape(s.x, X.Rows, len(shift)), s.t[:0], nil
+	s.x, s.t, s.chi = blas.Reshape(s.x, X.Rows, len(f.shift)), s.t[:0], nil
 	Z := f.view.in(&s.picked, X)
 	for i := range Z.Rows {
 		row := blas.Row(s.x, i)
 		for c, v := range blas.Row(Z, i) {
-			row[c] = v - shift[c]
+			row[c] = v - f.shift[c]
 		}
 	}
-	if f.direct(len(shift)) {
+	if f.direct(len(f.shift)) {
 		if f.metric == lorentz {
 			blas.Scal(1/f.width, s.x.Data)
 		}
-		s.t = transposed(s.t, s.x, strip(len(shift)))
+		s.t = transposed(s.t, s.x, strip(len(f.shift)))
 		if f.metric == chiSquare {
 			s.reciprocals()
 		}

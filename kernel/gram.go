@@ -68,12 +68,12 @@ func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) 
 			return nil, err
 		}
 	}
-	b := builder{d: d, be: blas.Or(opt.Backend), l: X.Rows}
-	if err := b.prepare(X); err != nil {
+	a, err := d.lay(X, "", opt.Backend, all)
+	if err != nil {
 		return nil, err
 	}
+	b := builder{laid: a}
 	b.allocate(opt)
-	var err error
 	phase.Do(ctx, phase.FormK, func(ctx context.Context) { err = b.run(ctx) })
 	if err != nil {
 		return nil, err
@@ -103,15 +103,20 @@ func (d Dictionary) ready(X blas.General) error {
 	return nil
 }
 
-// builder computes the lower triangles of the Gram matrices of a dictionary.
-type builder struct {
+// laid is samples as the kernels of a dictionary see them.
+type laid struct {
 	d     Dictionary
 	be    blas.Backend
-	l     int
+	X     blas.General // l×d
 	fams  []*family
 	sides []*side     // of each family
-	scale [][]float64 // of each kernel
+	scale [][]float64 // unit scales of each kernel
 	eval  []evaluator // of each kernel
+}
+
+// builder computes the lower triangles of the Gram matrices of a dictionary.
+type builder struct {
+	laid
 	grams []*blas.Sym
 	// The Gram matrices are larger than the caches: writing them past the caches
 	// takes half the time or less, and loses nothing.
@@ -121,34 +126,39 @@ type builder struct {
 // cache is the size of the last-level cache in bytes.
 var cache = int64(max(cpuid.CPU.Cache.L3, cpuid.CPU.Cache.L2, 1<<20))
 
-func (b *builder) prepare(X blas.General) error {
-	b.fams = b.d.families(func(int) bool { return false })
-	b.sides = make([]*side, len(b.fams))
-	b.scale, b.eval = make([][]float64, len(b.d)), make([]evaluator, len(b.d))
-	for i, f := range b.fams {
-		var err error
-		if b.sides[i], err = f.prepare(X, f.center(X)); err != nil {
-			return fmt.Errorf("kernel %q: %w", b.d[f.members[0]].Name, err)
+// lay lays out the rows of X, which errors call so, for the kernels with skip unset.
+func (d Dictionary) lay(X blas.General, what string, be blas.Backend, skip func(j int) bool) (laid, error) {
+	a := laid{d: d, be: blas.Or(be), X: X, fams: d.families(skip)}
+	a.scale, a.eval = make([][]float64, len(d)), make([]evaluator, len(d))
+	for _, f := range a.fams {
+		f.center(X)
+		s, err := f.prepare(X)
+		if err != nil {
+			return a, fmt.Errorf("kernel %q: %s%w", d[f.members[0]].Name, what, err)
 		}
+		a.sides = append(a.sides, s)
 		for _, j := range f.members {
-			b.scale[j], b.eval[j] = b.d[j].scale(b.sides[i]), b.d[j].evaluator()
+			a.scale[j], a.eval[j] = d[j].scale(s), d[j].evaluator()
 		}
 	}
-	return nil
+	return a, nil
 }
 
+// all skips no kernel.
+func all(int) bool { return false }
+
 func (b *builder) allocate(opt GramOptions) {
-	b.stream = b.d.Bytes(b.l, opt.Precision) > cache
+	b.stream = b.d.Bytes(b.X.Rows, opt.Precision) > cache
 	if b.grams = opt.Into; b.grams == nil {
 		for range b.d {
-			b.grams = append(b.grams, blas.NewSym(b.l, opt.Precision))
+			b.grams = append(b.grams, blas.NewSym(b.X.Rows, opt.Precision))
 		}
 	}
 	if len(b.grams) != len(b.d) {
 		panic("kernel: GramOptions.Into does not have one matrix for each kernel")
 	}
 	for _, g := range b.grams {
-		if g.N != b.l || g.Prec != opt.Precision {
+		if g.N != b.X.Rows || g.Prec != opt.Precision {
 			panic("kernel: GramOptions.Into has a matrix of another order or precision")
 		}
 	}
@@ -159,7 +169,7 @@ type position struct{ family, p, j0 int }
 
 // tiles are those of the lower triangle, of one family.
 func (b *builder) tiles(family int) (all []position) {
-	shape := &blas.Sym{N: b.l}
+	shape := &blas.Sym{N: b.X.Rows}
 	for p := range shape.Panels() {
 		_, _, cols, _ := shape.Panel(p)
 		for j0 := 0; j0 < cols; j0 += tileCols {
@@ -169,27 +179,34 @@ func (b *builder) tiles(family int) (all []position) {
 	return all
 }
 
-// scratch is one worker's tile and line.
-type scratch struct{ tile, line []float64 }
+// scratch is one worker's tile and line of a kernel, and a tile of a sum or a product.
+type scratch struct{ tile, line, sum []float64 }
 
 var scratches = sync.Pool{New: func() any {
-	return &scratch{make([]float64, tileRows*tileCols), make([]float64, tileCols)}
+	return &scratch{
+		make([]float64, tileRows*tileCols), make([]float64, tileCols), make([]float64, tileRows*tileCols),
+	}
 }}
+
+// each calls f for each tile, with its number, on several threads.
+func each(ctx context.Context, tiles []position, f func(i int, at position, s *scratch)) error {
+	par.For(len(tiles), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		s := scratches.Get().(*scratch)
+		f(i, tiles[i], s)
+		scratches.Put(s)
+	})
+	return ctx.Err()
+}
 
 func (b *builder) run(ctx context.Context) error {
 	var all []position
 	for i := range b.fams {
 		all = append(all, b.tiles(i)...)
 	}
-	par.For(len(all), func(i int) {
-		if ctx.Err() != nil {
-			return
-		}
-		s := scratches.Get().(*scratch)
-		b.tile(all[i], s)
-		scratches.Put(s)
-	})
-	return ctx.Err()
+	return each(ctx, all, func(_ int, at position, s *scratch) { b.tile(at, s) })
 }
 
 // tile fills one tile of the Gram matrix of every kernel of a family.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
 )
 
@@ -33,10 +32,8 @@ func (d Dictionary) WeightedGram(
 // what it does with a matrix that is kept. Elements are rounded once, and no result depends on the number of threads.
 type Sum struct {
 	builder
-	X       blas.General
 	prec    blas.Precision
 	weights []float64
-	free    par.Free[sumScratch]
 
 	mu     sync.Mutex // held while K is formed
 	K      blas.Packed
@@ -54,19 +51,17 @@ func (d Dictionary) Sum(ctx context.Context, X blas.General, opt GramOptions) (*
 	if err := memory.Within(opt.MaxBytes, what, be.PackedBytes(X.Rows, opt.Precision), useInstead); err != nil {
 		return nil, err
 	}
-	s := &Sum{
-		builder: builder{d: d, be: be, l: X.Rows}, X: X, prec: opt.Precision, weights: make([]float64, len(d)),
-	}
-	if err := s.prepare(X); err != nil {
+	a, err := d.lay(X, "", be, all)
+	if err != nil {
 		return nil, err
 	}
-	var err error
+	s := &Sum{builder: builder{laid: a}, prec: opt.Precision, weights: make([]float64, len(d))}
 	phase.Do(ctx, phase.FormK, func(ctx context.Context) { err = s.center(ctx) })
 	return s, err
 }
 
 // Dim is l.
-func (s *Sum) Dim() int { return s.l }
+func (s *Sum) Dim() int { return s.X.Rows }
 
 // Len is the number of kernels.
 func (s *Sum) Len() int { return len(s.d) }
@@ -87,13 +82,13 @@ func (s *Sum) form(ctx context.Context) (blas.Packed, error) {
 		return s.K, nil
 	}
 	if s.K == nil {
-		s.K = s.be.NewPacked(s.l, s.prec)
+		s.K = s.be.NewPacked(s.X.Rows, s.prec)
 	}
 	var shift []float64
 	for j := range s.d {
 		if k := &s.d[j]; k.Center && s.weights[j] != 0 {
 			if shift == nil {
-				shift = make([]float64, s.l)
+				shift = make([]float64, s.X.Rows)
 			}
 			for i, v := range k.Means {
 				shift[i] += s.weights[j] * (v - k.Mean/2)
@@ -103,7 +98,7 @@ func (s *Sum) form(ctx context.Context) (blas.Packed, error) {
 	var err error
 	s.formed = nil
 	phase.Do(ctx, phase.FormK, func(ctx context.Context) {
-		err = s.each(ctx, func(_ int, at position, t *sumScratch) { s.set(at, shift, t) })
+		err = each(ctx, s.tiles(0), func(_ int, at position, t *scratch) { s.set(at, shift, t) })
 	})
 	if err != nil {
 		return nil, err
@@ -138,20 +133,20 @@ func (s *Sum) ApplyTerm(dst, x blas.General, j int) {
 
 // DenseTerm writes K_j to dst.
 func (s *Sum) DenseTerm(dst blas.General, j int) {
-	one := blas.NewGeneral(s.l, s.l)
-	for i := range s.l {
-		one.Data[i*s.l+i] = 1
+	one := blas.NewGeneral(s.X.Rows, s.X.Rows)
+	for i := range s.X.Rows {
+		one.Data[i*s.X.Rows+i] = 1
 	}
 	s.ApplyTerm(dst, one, j)
 }
 
 // Diag writes the diagonal of K_j to dst.
 func (s *Sum) Diag(dst []float64, j int) {
-	if len(dst) != s.l {
+	if len(dst) != s.X.Rows {
 		panic("kernel: Diag: shape mismatch")
 	}
 	only := func(k int) bool { return k == j }
-	_ = s.each(context.Background(), func(_ int, at position, t *sumScratch) {
+	_ = each(context.Background(), s.tiles(0), func(_ int, at position, t *scratch) {
 		row, rows, cols := s.shape(at)
 		if row+rows > at.j0+cols {
 			return // left of the block on the diagonal
@@ -168,7 +163,7 @@ func (s *Sum) Diag(dst []float64, j int) {
 // Forms computes dst[i] = ⟨U, K_{idx[i]} V⟩ by tiles of U·Vᵀ + V·Uᵀ, whose inner products with those of the kernels on
 // the lower triangle it adds up.
 func (s *Sum) Forms(dst []float64, U, V blas.General, idx []int) {
-	if len(dst) != len(idx) || U.Rows != s.l || V.Rows != s.l || V.Cols != U.Cols {
+	if len(dst) != len(idx) || U.Rows != s.X.Rows || V.Rows != s.X.Rows || V.Cols != U.Cols {
 		panic("kernel: Forms: shape mismatch")
 	}
 	clear(dst)
@@ -176,7 +171,7 @@ func (s *Sum) Forms(dst []float64, U, V blas.General, idx []int) {
 		return
 	}
 	part := make([]float64, len(s.tiles(0))*len(idx))
-	_ = s.each(context.Background(), func(i int, at position, t *sumScratch) {
+	_ = each(context.Background(), s.tiles(0), func(i int, at position, t *scratch) {
 		s.forms(part[i*len(idx):(i+1)*len(idx)], at, U, V, idx, t)
 	})
 	for i, v := range part {
@@ -185,7 +180,7 @@ func (s *Sum) Forms(dst []float64, U, V blas.General, idx []int) {
 }
 
 // forms sets out to the parts of ⟨U, K_j V⟩ that a tile has.
-func (s *Sum) forms(out []float64, at position, U, V blas.General, idx []int, t *sumScratch) {
+func (s *Sum) forms(out []float64, at position, U, V blas.General, idx []int, t *scratch) {
 	row, rows, cols := s.shape(at)
 	blas.FormTile(s.be, t.sum, U, V, row, rows, at.j0, cols)
 	s.rows(at, t, func(j int) bool { return slices.Contains(idx, j) }, func(j, i int, value []float64) {
@@ -199,7 +194,7 @@ func (s *Sum) forms(out []float64, at position, U, V blas.General, idx []int, t 
 }
 
 // rows calls f for each row i of a tile of each kernel in use, without what centring takes off.
-func (s *Sum) rows(at position, t *sumScratch, in func(j int) bool, f func(j, i int, value []float64)) {
+func (s *Sum) rows(at position, t *scratch, in func(j int) bool, f func(j, i int, value []float64)) {
 	row, rows, cols := s.shape(at)
 	for family, fam := range s.fams {
 		if !slices.ContainsFunc(fam.members, in) {
@@ -221,7 +216,7 @@ func (s *Sum) rows(at position, t *sumScratch, in func(j int) bool, f func(j, i 
 
 // center finds the training means of centred kernels, K_j·1/l.
 func (s *Sum) center(ctx context.Context) error {
-	mean := blas.Vector(slices.Repeat([]float64{1 / float64(s.l)}, s.l))
+	mean := blas.Vector(slices.Repeat([]float64{1 / float64(s.X.Rows)}, s.X.Rows))
 	for j := range s.d {
 		k := &s.d[j]
 		if !k.Center {
@@ -233,9 +228,9 @@ func (s *Sum) center(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		k.Means, k.Mean = make([]float64, s.l), 0
-		for lo := 0; lo < s.l; lo += meanRows {
-			rows := min(meanRows, s.l-lo)
+		k.Means, k.Mean = make([]float64, s.X.Rows), 0
+		for lo := 0; lo < s.X.Rows; lo += meanRows {
+			rows := min(meanRows, s.X.Rows-lo)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -245,7 +240,7 @@ func (s *Sum) center(ctx context.Context) error {
 			}
 		}
 		for _, v := range k.Means {
-			k.Mean += v / float64(s.l)
+			k.Mean += v / float64(s.X.Rows)
 		}
 	}
 	return nil
@@ -256,36 +251,12 @@ const meanRows = 1024
 
 // shape is the first row of a tile, and how many rows and columns it has.
 func (s *Sum) shape(at position) (row, rows, cols int) {
-	row, rows, stored, _ := (&blas.Sym{N: s.l}).Panel(at.p)
+	row, rows, stored, _ := (&blas.Sym{N: s.X.Rows}).Panel(at.p)
 	return row, rows, min(tileCols, stored-at.j0)
 }
 
-// each calls f for each tile, with its number, on several threads.
-func (s *Sum) each(ctx context.Context, f func(i int, at position, t *sumScratch)) error {
-	tiles := s.tiles(0)
-	par.For(len(tiles), func(i int) {
-		if ctx.Err() != nil {
-			return
-		}
-		t := s.free.Take()
-		if t.sum == nil {
-			t.tile, t.line = make([]float64, tileRows*tileCols), make([]float64, tileCols)
-			t.sum = make([]float64, tileRows*tileCols)
-		}
-		f(i, tiles[i], t)
-		s.free.Put(t)
-	})
-	return ctx.Err()
-}
-
-// sumScratch is one worker's tile and line of a kernel, and a tile of a sum or a product.
-type sumScratch struct {
-	scratch
-	sum []float64
-}
-
 // set sets one tile of K_η, of whose elements centring takes shift_i + shift_k.
-func (s *Sum) set(at position, shift []float64, t *sumScratch) {
+func (s *Sum) set(at position, shift []float64, t *scratch) {
 	row, rows, cols := s.shape(at)
 	clear(t.sum)
 	if shift != nil {
