@@ -38,11 +38,9 @@ func (s Spec) Means(g *Group, term int) bool {
 	return g.Name == s.Features && (g.Sum == "" || g.Sum == s.Sum() && g.Term == term)
 }
 
-// subset is the columns of one kernel and how the kernel's name calls them.
-type subset struct {
-	label string
-	view
-	unit float64 // the width that is called the median; 0: the median distance
+// view is what kernels see of the columns.
+func (g *Group) view() view {
+	return view{nilIfEmpty(g.Columns), nilIfEmpty(g.Knots), nilIfEmpty(g.Scale), nilIfEmpty(g.Directions)}
 }
 
 // checkFeatures refuses what no data can make sense of.
@@ -90,41 +88,36 @@ func parseIndices(text string) ([]int, error) {
 	return columns, nil
 }
 
-// subsets resolves the features of a kernel of the specification on d columns.
-func (s Spec) subsets(d int, groups []Group, term int) ([]subset, error) {
+// subsets resolves the features of a kernel of the specification on d columns, by the names that kernels call them.
+func (s Spec) subsets(d int, groups []Group, term int) ([]Group, error) {
 	switch {
 	case s.Features == "all":
-		return []subset{{label: "all"}}, nil
+		return []Group{{Name: "all"}}, nil
 	case s.Features == "each":
-		out := make([]subset, d)
+		out := make([]Group, d)
 		for c := range out {
-			out[c] = subset{label: strconv.Itoa(c), view: view{columns: []int{c}}}
+			out[c] = Group{Name: strconv.Itoa(c), Columns: []int{c}}
 		}
 		return out, nil
 	case s.Features == "groups":
 		if len(groups) == 0 {
 			return nil, errors.New("the features are groups, but no groups were given")
 		}
-		var out []subset
-		for _, g := range groups {
-			out = append(out, g.subset())
-		}
-		return out, inRange(out, d)
+		return groups, inRange(groups, d)
 	case indexList(s.Features):
 		columns, err := parseIndices(s.Features)
 		if err != nil {
 			return nil, err
 		}
-		out := []subset{{label: s.Features, view: view{columns: columns}}}
+		out := []Group{{Name: s.Features, Columns: columns}}
 		return out, inRange(out, d)
 	}
 	for _, g := range groups {
 		if s.Means(&g, term) {
-			out := []subset{g.subset()}
 			if g.Sum != "" && s.Others != nil {
-				out[0].label += "." + strconv.Itoa(term+1)
+				g.Name += "." + strconv.Itoa(term+1)
 			}
-			return out, inRange(out, d)
+			return []Group{g}, inRange([]Group{g}, d)
 		}
 	}
 	var names []string
@@ -135,23 +128,19 @@ func (s Spec) subsets(d int, groups []Group, term int) ([]subset, error) {
 }
 
 // inRange checks every column against the width d of the data.
-func inRange(sets []subset, d int) error {
+func inRange(sets []Group, d int) error {
 	for _, s := range sets {
-		if len(s.columns) == 0 {
-			return fmt.Errorf("group %q has no columns", s.label)
+		if len(s.Columns) == 0 {
+			return fmt.Errorf("group %q has no columns", s.Name)
 		}
-		for _, c := range s.columns {
+		for _, c := range s.Columns {
 			if c < 0 || c >= d {
-				return fmt.Errorf("feature %d of %q is out of range: the data have columns 0 to %d", c, s.label, d-1)
+				return fmt.Errorf("feature %d of %q is out of range: the data have columns 0 to %d", c, s.Name, d-1)
 			}
 		}
-		if err := s.check(len(s.columns)); err != nil {
-			return fmt.Errorf("group %q: %w", s.label, err)
+		if err := s.view().check(len(s.Columns)); err != nil {
+			return fmt.Errorf("group %q: %w", s.Name, err)
 		}
 	}
 	return nil
-}
-
-func (g *Group) subset() subset {
-	return subset{g.Name, view{g.Columns, g.Knots, g.Scale, g.Directions}, g.Unit}
 }

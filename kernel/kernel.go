@@ -96,7 +96,7 @@ func (k *Kernel) valid() error {
 		return err
 	}
 	if len(k.Columns) > 0 {
-		return inRange([]subset{{label: k.Name, view: k.view()}}, k.Inputs)
+		return inRange([]Group{k.group()}, k.Inputs)
 	}
 	return k.view().check(k.Inputs)
 }

@@ -79,15 +79,15 @@ func (s Spec) resolve(X blas.General, groups []Group, seed uint64, known *Median
 }
 
 // on resolves the specification of one kind on sets of columns.
-func (s Spec) on(X blas.General, sets []subset, seed uint64, known *Medians) (Dictionary, error) {
+func (s Spec) on(X blas.General, sets []Group, seed uint64, known *Medians) (Dictionary, error) {
 	if err := s.Kind.def().checkParams(s.Params, true); err != nil {
 		return nil, err
 	}
 	for _, set := range sets {
-		if s.Kind.def().metric == chiSquare && (set.directions != nil || set.knots != nil) {
+		if s.Kind.def().metric == chiSquare && (len(set.Directions)+len(set.Knots) > 0) {
 			return nil, errChi2Signs
 		}
-		if err := s.Kind.def().metric.check(X, set.columns); err != nil {
+		if err := s.Kind.def().metric.check(X, set.view().columns); err != nil {
 			return nil, err
 		}
 	}
@@ -103,17 +103,17 @@ func (s Spec) on(X blas.General, sets []subset, seed uint64, known *Medians) (Di
 }
 
 // unitWidths is what the widths multiply on each set: its unit, the median distance, or 1.
-func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medians) ([]float64, error) {
+func (s Spec) unitWidths(X blas.General, sets []Group, seed uint64, known *Medians) ([]float64, error) {
 	units := make([]float64, len(sets))
-	key := func(set subset) string { return s.Kind.def().metric.name() + " " + set.label }
+	key := func(set Group) string { return s.Kind.def().metric.name() + " " + set.Name }
 	var missing []int
 	for i, set := range sets {
 		switch {
-		case set.unit != 0 && s.Kind.HasWidth() && !s.Relative:
-			return nil, fmt.Errorf("%w: the widths of %s multiply its lengths: write %s", ErrSpec, set.label,
+		case set.Unit != 0 && s.Kind.HasWidth() && !s.Relative:
+			return nil, fmt.Errorf("%w: the widths of %s multiply its lengths: write %s", ErrSpec, set.Name,
 				widthText(s.Widths, true))
-		case set.unit != 0:
-			units[i] = set.unit
+		case set.Unit != 0:
+			units[i] = set.Unit
 		case !s.Relative:
 			units[i] = 1
 		default:
@@ -142,13 +142,13 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medi
 }
 
 // kernels is the kernels of the specification on one set of features.
-func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
+func (s Spec) kernels(set Group, unit float64, inputs int) Dictionary {
 	k := Kernel{
-		Kind: s.Kind, Inputs: inputs, Columns: set.columns, Knots: set.knots, Scale: set.scale,
-		Directions: set.directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Params: slices.Clone(s.Params),
+		Kind: s.Kind, Inputs: inputs, Columns: set.Columns, Knots: set.Knots, Scale: set.Scale,
+		Directions: set.Directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Params: slices.Clone(s.Params),
 	}
 	one := s
-	one.Features = set.label
+	one.Features = set.Name
 	if s.Approx != nil && s.Approx.Sampler == Auto {
 		a := *s.Approx
 		a.Sampler = a.Cheapest(s.Kind, k.Dim())

@@ -22,7 +22,13 @@ type view struct {
 }
 
 func (k *Kernel) view() view {
-	return view{nilIfEmpty(k.Columns), nilIfEmpty(k.Knots), nilIfEmpty(k.Scale), nilIfEmpty(k.Directions)}
+	g := k.group()
+	return g.view()
+}
+
+// group is the columns of the kernel by its name.
+func (k *Kernel) group() Group {
+	return Group{Name: k.Name, Columns: k.Columns, Knots: k.Knots, Scale: k.Scale, Directions: k.Directions}
 }
 
 func nilIfEmpty[T any](v []T) []T {

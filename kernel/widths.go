@@ -153,12 +153,12 @@ func samplePairs(l int, seed uint64) [][2]int {
 
 // medianDistance is the median, over the pairs that do not coincide when most
 // do, of the kernel's own distance.
-func medianDistance(m metric, X blas.General, set subset, pairs [][2]int) (float64, error) {
+func medianDistance(m metric, X blas.General, set Group, pairs [][2]int) (float64, error) {
 	if len(pairs) == 0 {
 		return 0, fmt.Errorf("the median distance of a single sample: %w", ErrConstant)
 	}
 	dist := make([]float64, len(pairs))
-	Z := set.of(X)
+	Z := set.view().of(X)
 	for p, ij := range pairs {
 		dist[p] = distance(m, blas.Row(Z, ij[0]), blas.Row(Z, ij[1]))
 	}
@@ -167,12 +167,12 @@ func medianDistance(m metric, X blas.General, set subset, pairs [][2]int) (float
 		dist = slices.DeleteFunc(dist, func(v float64) bool { return v == 0 })
 		if len(dist) == 0 {
 			return 0, fmt.Errorf("the median distance on features %s is 0: all the %d pairs looked at coincide: %w",
-				set.label, len(pairs), ErrConstant)
+				set.Name, len(pairs), ErrConstant)
 		}
 		median = order.Select(dist, len(dist)/2)
 	}
 	if math.IsInf(median, 0) {
-		return 0, fmt.Errorf("the median distance on features %s overflows: %w: rescale the data", set.label,
+		return 0, fmt.Errorf("the median distance on features %s overflows: %w: rescale the data", set.Name,
 			ErrNotFinite)
 	}
 	return median, nil
