@@ -19,31 +19,7 @@ import (
 )
 
 // IntervalOptions of [Model.PredictInterval]. The zero value is useful.
-type IntervalOptions struct {
-	Level float64 `json:"level,omitzero"` // share of new targets that the intervals are to hold; 0 means 0.9
-	// Method is "cv+" or "jackknife+", or of models by quantiles "conformal". "" is the first of them that the model
-	// can.
-	//
-	// cv+ takes the models of Options.IntervalFolds. For rows that are drawn alike and
-	// in no order, its intervals hold at least 2·Level − 1 − √(2/l) of new targets, whatever their
-	// distribution; in practice about Level. That is so where everything was learned
-	// inside the folds; models kept by default share the setting that cross-validation chose, and
-	// those of a stream the scales, widths and landmarks of its survey too.
-	//
-	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
-	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
-	// costs 2·l²·n operations a row. Beyond 2000 rows all intervals of an output are of one width, or of one
-	// multiple of the deviation, from estimates of the residuals of 4000 rows without each, which the fit makes; they
-	// cost no more than the prediction, where they are of one width.
-	//
-	// conformal takes the two quantiles of the model whose distance is nearest to Level, those of the models of
-	// Options.IntervalFolds, and adds on both sides what makes intervals hold Level of the samples left out. What
-	// holds for cv+ holds for these, and their width follows the noise.
-	Method string `json:"method,omitempty"`
-	// widths in proportion to the posterior deviation with noise: wider where data are thin
-	Local bool `json:"local,omitempty"`
-	Joint bool `json:"joint,omitempty"` // Level is for all outputs of a row together
-}
+type IntervalOptions = model.Interval
 
 // Intervals are predictions, t×n, and the ends of the intervals of targets: t×n too but for several quantiles, of which
 // each target has one interval.
@@ -60,7 +36,7 @@ func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalO
 	r.Predictions, err = m.forRows(X, func(F, x blas.General) error {
 		lo, hi := blas.NewGeneral(x.Rows, m.targets()), blas.NewGeneral(x.Rows, m.targets())
 		r.Low, r.High = blas.Dense(lo), blas.Dense(hi)
-		return m.learned.Intervals(ctx, F, lo, hi, x, opt.interval())
+		return m.learned.Intervals(ctx, F, lo, hi, x, opt)
 	})
 	if err != nil {
 		return nil, err
@@ -96,16 +72,11 @@ func (m *Model) PredictIntervalGram(
 ) (r *Intervals, err error) {
 	phase.Apart(phase.Predict, func() {
 		var F, lo, hi blas.General
-		if F, lo, hi, err = m.learned.PredictGramIntervals(ctx, raws(KX), opt.interval()); err == nil {
+		if F, lo, hi, err = m.learned.PredictGramIntervals(ctx, raws(KX), opt); err == nil {
 			r = &Intervals{blas.Dense(F), blas.Dense(lo), blas.Dense(hi)}
 		}
 	})
 	return r, err
-}
-
-func (opt IntervalOptions) interval() model.Interval {
-	opt.Level = cmp.Or(opt.Level, defaults.IntervalLevel)
-	return model.Interval(opt)
 }
 
 // PredictDeviation returns the posterior standard deviation (t×n) of the outputs at the rows of X, in
@@ -196,22 +167,13 @@ func (m *Model) Influence(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
 
 // LeaveOneOut is what refits without each training row tell, in closed form, at the kernels, weights,
 // L and μ = λl of the model (l×n each).
-type LeaveOneOut struct {
-	Residuals  *mat.Dense // target less the prediction without the row
-	Deviations *mat.Dense // their standard deviations as PredictDeviation has them, the noise counted
-	Leverages  *mat.Dense // derivative of the fitted value by its target, between 0 and 1
-	Freedom    float64    // effective degrees of freedom, the sum of the leverages
-}
+type LeaveOneOut = model.LeftOut
 
 // LeaveOneOut refits the model without each of its training rows. It costs one decomposition of
 // K_η, about 10·l³ operations. The
 // model must keep its training inputs, as for PredictDeviation.
 func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
-	r, err := m.learned.LeaveOut(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &LeaveOneOut{blas.Dense(r.Residuals), blas.Dense(r.Deviations), blas.Dense(r.Leverages), r.Freedom}, nil
+	return m.learned.LeaveOut(ctx)
 }
 
 // HeldOut are training targets beside predictions of models that had not seen them, in the units of the targets.

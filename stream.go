@@ -19,14 +19,7 @@ import (
 )
 
 // Rows is data of any length that are read in blocks of rows.
-type Rows struct {
-	Inputs, Outputs int    // columns of X and Y
-	Name            string // of the data, for checkpoints: one belongs to data of one name
-	Count           int64  // rows, or less than 1 when that is not known
-	// Open starts to hand out the rows anew, from the first on. A source that is
-	// an io.Closer is closed when it is no longer needed.
-	Open func() (stream.Source, error)
-}
+type Rows = sums.Rows
 
 // Ranks are the processes of a parallel job, each of which calls [FitStream] with
 // the same data and options.
@@ -141,7 +134,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		return opt, err
 	}
 	so := opt.sums()
-	s, l, err := sums.Draw(ctx, sums.Rows(data), choose.MostSamples, so)
+	s, l, err := sums.Draw(ctx, data, choose.MostSamples, so)
 	if err != nil {
 		return opt, err
 	}
@@ -202,7 +195,7 @@ func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums
 	}
 	so := opt.sums()
 	so.Folds = folds
-	d, err := sums.New(ctx, sums.Rows(data), so)
+	d, err := sums.New(ctx, data, so)
 	opt.Checkpoint = ""
 	return d, opt, err
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -284,12 +285,12 @@ func (m *Model) targets(dst, A blas.General, unit []float64) {
 	}
 }
 
-// LeftOut is what refits without each training row tell, at the kernels, weights and L of the model.
+// LeftOut is what refits without each training row tell, at the kernels, weights and L of the model (l×n each).
 type LeftOut struct {
-	Residuals  blas.General // l×n, in the units of the targets
-	Deviations blas.General // their standard deviations in the Gaussian process of Deviation, the noise counted
-	Leverages  blas.General // derivative of the fitted value by its target, between 0 and 1
-	Freedom    float64      // effective degrees of freedom, the sum of the leverages
+	Residuals  *mat.Dense // target less the prediction without the row
+	Deviations *mat.Dense // their standard deviations in the Gaussian process of Deviation, the noise counted
+	Leverages  *mat.Dense // derivative of the fitted value by its target, between 0 and 1
+	Freedom    float64    // effective degrees of freedom, the sum of the leverages
 }
 
 // LeaveOut are the residuals of refits without each row.
@@ -299,17 +300,15 @@ func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
 		return nil, err
 	}
 	n := len(m.Out.Names)
-	r := &LeftOut{
-		Residuals: blas.NewGeneral(c.l, n), Deviations: blas.NewGeneral(c.l, n), Leverages: blas.NewGeneral(c.l, n),
-	}
-	m.targets(r.Residuals, c.R, nil)
-	m.targets(r.Deviations, c.D, c.sigma)
+	r := &LeftOut{mat.NewDense(c.l, n, nil), mat.NewDense(c.l, n, nil), mat.NewDense(c.l, n, nil), 0}
+	m.targets(r.Residuals.RawMatrix(), c.R, nil)
+	m.targets(r.Deviations.RawMatrix(), c.D, c.sigma)
 	H := blas.NewGeneral(c.l, c.R.Cols)
 	c.lo.Leverages(H)
 	c.rest(H)
 	for i := range H.Rows {
 		for k, j := range m.Out.Live {
-			r.Leverages.Data[i*n+j] = H.Data[i*H.Stride+k]
+			r.Leverages.Set(i, j, H.Data[i*H.Stride+k])
 			r.Freedom += H.Data[i*H.Stride+k]
 		}
 	}

@@ -189,6 +189,13 @@ func (l *loader) expect(ok bool, format string, args ...any) {
 	}
 }
 
+// check records an error of a part.
+func (l *loader) check(part string, err error) {
+	if err != nil {
+		l.fail("%s%v", part, err)
+	}
+}
+
 // model reads a model of which the arrays have the prefix.
 func (l *loader) model(h *part, prefix string) *Model {
 	l.part, l.prefix = h, prefix
@@ -288,25 +295,15 @@ func (l *loader) outputs(out *columns.Outputs) {
 		l.expect(j >= 0 && j < n && (k == 0 || j > out.Live[k-1]), "output %d of %d", j, n)
 	}
 	if out.Scaler != nil {
-		l.scaler("output", out.Scaler, n)
+		l.check("outputs: ", out.Scaler.Check(n))
 	} else {
 		l.expect(len(out.Live) == n, "%d of %d outputs without scales", len(out.Live), n)
 	}
-	if err := out.CheckLoss(); err != nil {
-		l.fail("outputs: %v", err)
-	}
+	l.check("outputs: ", out.CheckLoss())
 	if out.Axis != nil && l.err == nil {
-		if err := out.Axis.Check(n); err != nil {
-			l.fail("outputs: %v", err)
-		}
+		l.check("outputs: ", out.Axis.Check(n))
 	}
 	l.expect(out.Classes == nil || len(out.Classes) == n, "%d classes for %d outputs", len(out.Classes), n)
-}
-
-func (l *loader) scaler(what string, s *columns.Scaler, n int) {
-	if err := s.Check(n); err != nil {
-		l.fail("%ss: %v", what, err)
-	}
 }
 
 func (l *loader) spectrum(L *linop.Spectral, n int) {
@@ -328,14 +325,12 @@ func (l *loader) inputs(in *columns.Inputs, cols int) {
 		len(in.Fill), cols)
 	l.expect(in.Schema == nil || in.Schema.Valid(cols), "its schema makes %d columns of %d", in.Schema.Cols(), cols)
 	if in.Scaler != nil {
-		l.scaler("input", in.Scaler, cols)
+		l.check("inputs: ", in.Scaler.Check(cols))
 	}
 }
 
 func (l *loader) kernel(k *kernel.Kernel, name string, Z blas.General) {
-	if err := k.Validate(); err != nil {
-		l.fail("%v", err)
-	}
+	l.check("", k.Validate())
 	l.expect(k.Kind != kernel.Precomputed && k.Inputs == Z.Cols && k.Name == name, "kernel %q does not fit the data",
 		k.Name)
 	l.expect(!k.Center || len(k.Means) == Z.Rows, "kernel %q has %d means for %d samples", k.Name, len(k.Means), Z.Rows)
@@ -365,17 +360,13 @@ func (l *loader) features(m *Model) Basis {
 		}
 		l.expect(f.Kernel.Inputs == len(m.In.Names) && f.Kernel.Name == m.Names[idx[k]],
 			"feature map %q does not fit the data", f.Kernel.Name)
-		if err := f.Kernel.Validate(); err != nil {
-			l.fail("%v", err)
-		}
+		l.check("", f.Kernel.Validate())
 	}
 	if l.err == nil {
 		l.expect(b.maps.Dim() == b.WL.Rows, "%d features with %d weights", b.maps.Dim(), b.WL.Rows)
 	}
 	if l.err == nil { // one row shows whether the maps are whole
-		if err := b.maps.Transform(blas.NewGeneral(1, b.WL.Rows), blas.NewGeneral(1, len(m.In.Names))); err != nil {
-			l.fail("%v", err)
-		}
+		l.check("", b.maps.Transform(blas.NewGeneral(1, b.WL.Rows), blas.NewGeneral(1, len(m.In.Names))))
 	}
 	return b
 }

@@ -210,9 +210,7 @@ func momentsName(k int) string { return fmt.Sprintf("H%d", k+1) }
 func (l *loader) source(m *Model) {
 	m.Idle, m.IdleMaps = l.part.Idle, l.part.IdleMaps
 	for i := range m.Idle {
-		if err := m.Idle[i].Validate(); err != nil {
-			l.fail("%v", err)
-		}
+		l.check("", m.Idle[i].Validate())
 	}
 	l.expect(!slices.Contains(m.IdleMaps, nil), "a feature map is missing")
 	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"Y") {
@@ -223,9 +221,8 @@ func (l *loader) source(m *Model) {
 	}
 	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"W") {
 		m.W = general(l.array("W", 2, false))
-		if _, err := columns.CheckCellWeights(m.W, m.Y.Rows, m.Y.Cols); err != nil {
-			l.fail("%v", err)
-		}
+		_, err := columns.CheckCellWeights(m.W, m.Y.Rows, m.Y.Cols)
+		l.check("", err)
 	}
 	if l.err != nil || len(l.part.Sums) == 0 {
 		return

@@ -26,10 +26,12 @@ import (
 
 // Rows is data of any length that are read in blocks of rows.
 type Rows struct {
-	Inputs, Outputs int
-	Name            string // of the data, for checkpoints
-	Count           int64  // less than 1 when that is not known
-	Open            func() (stream.Source, error)
+	Inputs, Outputs int    // columns of X and Y
+	Name            string // of the data, for checkpoints: one belongs to data of one name
+	Count           int64  // rows, or less than 1 when that is not known
+	// Open starts to hand out the rows anew, from the first on. A source that is
+	// an io.Closer is closed when it is no longer needed.
+	Open func() (stream.Source, error)
 }
 
 // Options of data.
