@@ -146,21 +146,19 @@ func NewFeatures(maps rff.Maps, res *bcd.Result, B blas.General, be blas.Backend
 }
 
 func (b *Features) evaluator() (evaluator, error) {
-	var scratch par.Free[[]float64]
+	var scratch par.Free[blas.General]
 	return func(dst, Z blas.General) error {
 		if b.WL.Rows == 0 {
 			blas.Zero(dst)
 			return nil
 		}
-		s := scratch.Take()
-		defer scratch.Put(s)
-		D := b.WL.Rows
-		*s = slices.Grow((*s)[:0], Z.Rows*D)[:Z.Rows*D]
-		F := blas.General{Rows: Z.Rows, Cols: D, Stride: D, Data: *s}
-		if err := b.maps.Transform(F, Z); err != nil {
+		F := scratch.Take()
+		defer scratch.Put(F)
+		*F = blas.Reshape(*F, Z.Rows, b.WL.Rows)
+		if err := b.maps.Transform(*F, Z); err != nil {
 			return fault.From(err)
 		}
-		blas.Mul(blas.Or(b.be), dst, false, false, F, b.WL)
+		blas.Mul(blas.Or(b.be), dst, false, false, *F, b.WL)
 		return nil
 	}, nil
 }

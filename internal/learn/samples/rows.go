@@ -4,7 +4,6 @@ package samples
 
 import (
 	"context"
-	"io"
 	"math"
 	"slices"
 
@@ -304,13 +303,16 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 		near.Constant = make([]bool, len(near.Mean))
 		all.Out = &near
 	}
+	var some []int // all
+	if len(known) < r.y.Rows {
+		some = known
+	}
+	X, Y, W := rowsOf(columns.Filled(r.x, r.w), some), rowsOf(r.y, some), rowsOf(r.w, some)
 	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Survey: all, Folds: f.Folds}
 	opt.FoldGroups = columns.Pick(f.Groups, known)
 	rows := sums.Rows{
 		Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)),
-		Open: func() (stream.Source, error) {
-			return &complete{X: r.x, Y: r.y, W: r.w, fill: c.in.Fill, rest: known}, nil
-		},
+		Open: func() (stream.Source, error) { return stream.FromMatrices("the data", X, Y, W.Data...), nil },
 	}
 	d, err := sums.New(ctx, rows, opt)
 	if err != nil {
@@ -320,33 +322,4 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 		r.sums, r.sumsOf = d, specs
 	}
 	return d, nil
-}
-
-// complete is a source of some rows, with missing inputs filled.
-type complete struct {
-	X, Y blas.General
-	W    blas.General // weights of the rows; without Data 1
-	fill []float64    // of each column of X
-	rest []int        // rows to hand out
-	row  int64        // number of the next block's first row
-}
-
-const sourceRows = 1024 // of a block
-
-func (s *complete) Next() (stream.Block, error) {
-	if len(s.rest) == 0 {
-		return stream.Block{}, io.EOF
-	}
-	rows := s.rest[:min(sourceRows, len(s.rest))]
-	b := stream.Block{
-		X: blas.TakeRows(s.X, rows), Y: blas.TakeRows(s.Y, rows), Row: s.row, Source: "the data",
-		Weights: rowsOf(s.W, rows).Data,
-	}
-	for i, v := range b.X.Data {
-		if math.IsNaN(v) {
-			b.X.Data[i] = s.fill[i%b.X.Cols]
-		}
-	}
-	s.rest, s.row = s.rest[len(rows):], s.row+int64(len(rows))
-	return b, nil
 }
