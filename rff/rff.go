@@ -182,6 +182,9 @@ func (ms Maps) Transform(dst, X blas.General) error {
 			return err
 		}
 	}
+	if X.Rows <= blockRows { // without memory of its own
+		return ms.rows(dst, X)
+	}
 	errs := make([]error, (X.Rows+blockRows-1)/blockRows)
 	par.Ranges(X.Rows, blockRows, func(lo, hi int) {
 		errs[lo/blockRows] = ms.rows(blas.View(dst, lo, 0, hi-lo, dst.Cols), blas.View(X, lo, 0, hi-lo, X.Cols))
