@@ -16,7 +16,6 @@ import (
 // Γ_η = S·Γ·S, H_η = S·H and S = diag(√η_j) by blocks (mathematics.md §5.5).
 type features struct {
 	gamma   linop.Operator // Γ = ZᵀZ at unit weights
-	packed  blas.Packed    // Γ; nil where it is known by products only
 	H       blas.General
 	yy      float64
 	l       int
@@ -30,7 +29,6 @@ type features struct {
 	eta     []float64
 	scaled  blas.General // S·H
 	in      blas.General // scratch of Apply
-	part    activeRows   // Γ where weights are positive
 	bad     error        // what the constructor saw
 	rows    *factorRows  // once a sum was asked for
 }
@@ -39,8 +37,7 @@ type features struct {
 // given by one pass over the data: Gamma = ZᵀZ (D×D, lower triangle read),
 // H = ZᵀY (D×n), yy = ‖Y‖²_F, the number l of samples and the widths d_j of the
 // blocks Z_j in Z. No later cost depends on l. Gamma is copied into the backend's
-// layout, and its part for the kernels of weight once more where that is small;
-// H is kept. [Solve] reports shapes that do not fit and values that are not finite.
+// layout; H is kept. [Solve] reports shapes that do not fit and values that are not finite.
 func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas.Backend) Space {
 	f := newFeatures(H, yy, l, blocks, Gamma.Rows, Gamma.Cols)
 	if f.bad == nil {
@@ -49,10 +46,10 @@ func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas
 	if f.bad != nil {
 		return f
 	}
-	f.part.be = blas.Or(be)
-	f.packed = f.part.be.NewPacked(Gamma.Rows, blas.Float64)
-	f.packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
-	gram := linop.NewGram(f.packed, f.part.be)
+	be = blas.Or(be)
+	packed := be.NewPacked(Gamma.Rows, blas.Float64)
+	packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
+	gram := linop.NewGram(packed, be)
 	gram.SetWeights([]float64{1})
 	f.gamma = gram
 	return f
@@ -157,12 +154,8 @@ func (f *features) residualScale(eta []float64, L *linop.Spectral, mu float64) f
 	return scale
 }
 
-// Apply computes dst = Γ_η·x. When few kernels have weight, it takes their part of Γ.
+// Apply computes dst = Γ_η·x.
 func (f *features) Apply(dst, x blas.General) {
-	if f.part.prepare(f) {
-		f.part.apply(dst, f.inner, x)
-		return
-	}
 	f.in = blas.Reshape(f.in, x.Rows, x.Cols)
 	blas.ScaleRows(f.in, f.inner, x)
 	f.gamma.Apply(dst, f.in)
@@ -191,7 +184,6 @@ func (f *features) setWeights(eta []float64) {
 		return
 	}
 	copy(f.eta, eta)
-	f.part.checked = false
 	for j, e := range eta {
 		fill(f.root[f.start[j]:f.start[j+1]], math.Sqrt(e))
 		fill(f.inner[f.start[j]:f.start[j+1]], math.Sqrt(e/f.unit))
@@ -244,7 +236,7 @@ func (f *features) withTargets(H blas.General) *features {
 	g := *f
 	g.H, g.scaled = H, blas.NewGeneral(f.Dim(), H.Cols)
 	g.root, g.inner, g.eta = make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, len(f.blocks))
-	g.in, g.part, g.rows = blas.General{}, activeRows{be: f.part.be}, nil
+	g.in, g.rows = blas.General{}, nil
 	return &g
 }
 

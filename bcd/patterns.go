@@ -148,7 +148,7 @@ func (f *features) factorRows(be blas.Backend) (*factorRows, error) {
 		Observed: slices.Repeat([]bool{true}, f.H.Cols), Rows: f.l, Gamma: blas.NewGeneral(D, D), H: f.H,
 		YY: f.yy,
 	}
-	f.packed.Dense(part.Gamma)
+	_ = linop.Dense(context.Background(), part.Gamma, f.gamma) // only a context can fail it
 	w := &factorRows{f: f}
 	var err error
 	if w.space, w.R, err = NewPatterns([]Pattern{part}, f.blocks, be); err != nil {

@@ -128,7 +128,7 @@ func (p *Problem) checkSum(opt Options) error {
 		return refuse("learns all its output kernels: weights or L cannot stay fixed")
 	}
 	if f, ok := p.Space.(*features); ok {
-		if f.packed == nil {
+		if f.lengths == nil {
 			return refuse("needs Γ, which is known by its products only: take fewer features, or fit the product model")
 		}
 	} else if _, ok := p.Space.inSamples().K.(linop.Separate); !ok {

@@ -106,7 +106,9 @@ func TestUnitsInFeatureSpace(t *testing.T) {
 	_, p := lowrank(t)
 	f := p.Space.(*features)
 	Gamma := blas.NewGeneral(f.Dim(), f.Dim())
-	f.packed.Dense(Gamma)
+	if err := linop.Dense(context.Background(), Gamma, f.gamma); err != nil {
+		t.Fatal(err)
+	}
 	want, err := Solve(context.Background(), p, Options{Tol: 1e-7, Sylvester: "eigen"})
 	if err != nil {
 		t.Fatal(err)
