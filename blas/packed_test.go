@@ -1,6 +1,6 @@
 // This file tests packed symmetric matrices.
 
-package blastest
+package blas_test
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"github.com/iokl/iokl/internal/race"
 )
 
-// Packed tests the operator that be's NewPacked returns, in both precisions.
-func Packed(t *testing.T, be blas.Backend) {
+// packed tests the operator that be's NewPacked returns, in both precisions.
+func packed(t *testing.T, be blas.Backend) {
 	for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
 		t.Run("Packed/"+prec.String(), func(t *testing.T) {
 			orders := []int{0, 1, 2, 23, 24, 25, 64, 65, 131, 260}

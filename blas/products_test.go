@@ -1,13 +1,10 @@
-// Package blastest is the conformance suite of package blas: every backend
-// passes it. Results are compared with gonum's within rounding bounds that scale
-// with the operands; memory outside a result is NaN before and must be NaN after,
-// memory that an operation has no business to read is NaN throughout.
-package blastest
+package blas_test
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	gblas "gonum.org/v1/gonum/blas"
@@ -17,8 +14,10 @@ import (
 	"github.com/iokl/iokl/internal/race"
 )
 
-// Run runs the whole suite but the factorizations.
-func Run(t *testing.T, be blas.Backend) {
+// conformance is what every backend passes. Results are compared with gonum's within rounding bounds that scale
+// with the operands; memory outside a result is NaN before and must be NaN after,
+// memory that an operation has no business to read is NaN throughout.
+func conformance(t *testing.T, be blas.Backend) {
 	t.Run("Gemm", func(t *testing.T) { gemm(t, be) })
 	t.Run("Gemm32", func(t *testing.T) { gemm32(t, be) })
 	t.Run("Symm", func(t *testing.T) { symm(t, be) })
@@ -27,7 +26,7 @@ func Run(t *testing.T, be blas.Backend) {
 	t.Run("Gemv", func(t *testing.T) { gemv(t, be) })
 	t.Run("Symv", func(t *testing.T) { symv(t, be) })
 	t.Run("Shapes", func(t *testing.T) { shapes(t, be) })
-	Packed(t, be)
+	packed(t, be)
 }
 
 var reference gonum.Implementation
@@ -110,15 +109,16 @@ func inTriangle(ul gblas.Uplo) func(i, j int) bool {
 // expected is where the reference computes what c should become: c, or zero when
 // beta is 0, since gonum multiplies what it finds by beta in places.
 func expected(c blas.General, beta float64) blas.General {
-	c = copyOf(c)
+	c = duplicate(c)
 	if beta == 0 {
 		clear(c.Data)
 	}
 	return c
 }
 
-func copyOf(a blas.General) blas.General {
-	a.Data = append([]float64(nil), a.Data...)
+// duplicate is a of the same stride, with what is between its rows.
+func duplicate(a blas.General) blas.General {
+	a.Data = slices.Clone(a.Data)
 	return a
 }
 
@@ -198,7 +198,7 @@ func gemm32(t *testing.T, be blas.Backend) {
 				a, b := operand(rng, tA, m, k), operand(rng, tB, k, n)
 				c := matrix(rng, m, n, nil)
 				a32, b32, c32 := single(a), single(b), single(c)
-				want := copyOf(c)
+				want := duplicate(c)
 				reference.Dgemm(tA, tB, m, n, k, -0.5, a.Data, a.Stride, b.Data, b.Stride, 2, want.Data, want.Stride)
 				be.Sgemm(tA, tB, m, n, k, -0.5, a32, a.Stride, b32, b.Stride, 2, c32, c.Stride)
 				for i, v := range c32 {

@@ -1,6 +1,6 @@
 // This file tests operations on symmetric and triangular matrices, products with vectors, and that wrong shapes panic.
 
-package blastest
+package blas_test
 
 import (
 	"fmt"
@@ -205,13 +205,13 @@ func triangularOnce(
 	what := fmt.Sprintf("%d×%d %c%c%c%c", m, n, side, ul, tr, d)
 	for _, alpha := range []float64{1, -0.5, 0} {
 		b := matrix(rng, m, n, nil)
-		want := copyOf(b)
-		c := copyOf(b)
+		want := duplicate(b)
+		c := duplicate(b)
 		reference.Dtrmm(side, ul, tr, d, m, n, alpha, a.Data, a.Stride, want.Data, want.Stride)
 		be.Dtrmm(side, ul, tr, d, m, n, alpha, a.Data, a.Stride, c.Data, c.Stride)
 		equal(t, "trmm "+what, c, want, nil, rounding(order, alpha))
 
-		want, c = copyOf(b), copyOf(b)
+		want, c = duplicate(b), duplicate(b)
 		reference.Dtrsm(side, ul, tr, d, m, n, alpha, a.Data, a.Stride, want.Data, want.Stride)
 		be.Dtrsm(side, ul, tr, d, m, n, alpha, a.Data, a.Stride, c.Data, c.Stride)
 		equal(t, "trsm "+what, c, want, nil, 4*rounding(order, alpha))
