@@ -38,7 +38,9 @@ func (impl Implementation) reduceToBand(a matrix, tau []float64) {
 		m := n - first
 		b := min(bandWidth, m)
 		impl.panelRows(view(a, i, first, bandWidth, m), tau[i:i+b], w)
-		h := impl.bandBlock(a, tau, i, head(V, b, m), T, gram)
+		v := head(V, b, m)
+		unitRows(v, view(a, i, first, b, m))
+		h := impl.newBlock(v, tau[i:i+b], view(T, 0, 0, b, b), gram)
 		x := head(X, b, m)
 		trailing := a.Data[first*a.Stride+first:]
 		impl.bl.Dsymm(blas.Right, blas.Upper, b, m, 1, trailing, a.Stride, h.V.Data, m, 0, x.Data, m)
@@ -66,14 +68,6 @@ func (impl Implementation) panelRows(p matrix, tau, w []float64) {
 		}
 		x[0] = beta
 	}
-}
-
-// bandBlock is the compact form of the reflections of the panel of rows from i
-// on; V is its b×m scratch.
-func (impl Implementation) bandBlock(a matrix, tau []float64, i int, V, T, gram matrix) block {
-	b := V.Rows
-	unitRows(V, view(a, i, i+bandWidth, b, V.Cols))
-	return impl.newBlock(V, tau[i:i+b], view(T, 0, 0, b, b), gram)
 }
 
 // twoStage is Sytrd through a band matrix. Beyond the band the upper triangle of
@@ -110,18 +104,12 @@ func (impl Implementation) applyTwoStage(trans bool, a matrix, tau []float64, c 
 // applyBand applies the reflections of the first stage.
 func (impl Implementation) applyBand(trans bool, a matrix, tau []float64, c matrix) {
 	n := a.Rows
-	V, w := make([]float64, bandWidth*n), make([]float64, bandWidth*c.Cols)
-	T, gram := zeros(bandWidth, bandWidth), zeros(bandWidth, bandWidth)
 	panels := (n - 2) / bandWidth // those that start with i+bandWidth < n−1
-	for k := range panels {
-		if !trans {
-			k = panels - 1 - k
-		}
-		i := k * bandWidth
-		first := i + bandWidth
-		h := impl.bandBlock(a, tau, i, head(V, min(bandWidth, n-first), n-first), T, gram)
+	tau = tau[:min(panels*bandWidth, max(n-bandWidth, 0))]
+	w, work := make([]float64, bandWidth*c.Cols), make([]float64, bandWidth*(n+2*bandWidth))
+	impl.eachRowBlock(a, tau, bandWidth, bandWidth, !trans, work, func(h block, first int) {
 		impl.apply(h, trans, view(c, first, 0, n-first, c.Cols), w)
-	}
+	})
 }
 
 // applyChase applies the reflections of the second stage. Those of bandWidth

@@ -338,14 +338,10 @@ func (impl Implementation) extendPanel(p hessenbergPanel, j int, tau float64, t 
 
 // accumulate forms q = H_0·H_1⋯ from the vectors.
 func (impl Implementation) accumulate(q, vectors matrix, tau, w []float64) {
-	n := q.Rows
+	n, size := q.Rows, hessenbergBlock
 	identityColumns(q, 0, n)
-	T, gram := zeros(hessenbergBlock, hessenbergBlock), zeros(hessenbergBlock, hessenbergBlock)
-	last := max(n-3, -1) / hessenbergBlock * hessenbergBlock
-	for i := last; n > 2 && i >= 0; i -= hessenbergBlock {
-		b := min(hessenbergBlock, n-2-i)
-		V := view(vectors, i, i+1, b, n-i-1)
-		h := impl.newBlock(V, tau[i:i+b], view(T, 0, 0, b, b), gram)
-		impl.apply(h, false, view(q, i+1, i+1, n-i-1, n-i-1), w)
-	}
+	work := make([]float64, size*(n+2*size))
+	impl.eachRowBlock(vectors, tau[:max(n-2, 0)], 1, size, true, work, func(h block, first int) {
+		impl.apply(h, false, view(q, first, first, n-first, n-first), w)
+	})
 }

@@ -311,11 +311,9 @@ func (p *bidiagonalPanel) products(M matrix, first int, x, c []float64) {
 func (impl Implementation) timesTransposed(c, vectors matrix, tau []float64, shift int) {
 	n := vectors.Rows - shift
 	size := min(applyBlock(n), n)
-	T, gram, w := zeros(size, size), zeros(size, size), make([]float64, c.Rows*size)
-	for i := (n - 1) / size * size; i >= 0; i -= size {
-		b := min(size, n-i)
-		V := view(vectors, i, i+shift, b, n-i)
-		h := impl.newBlock(V, tau[i:i+b], view(T, 0, 0, b, b), gram)
-		impl.applyRight(h, true, view(c, 0, i+shift, c.Rows, n-i), w)
-	}
+	w := make([]float64, c.Rows*size)
+	work := make([]float64, size*(vectors.Rows+2*size))
+	impl.eachRowBlock(vectors, tau[:n], shift, size, true, work, func(h block, first int) {
+		impl.applyRight(h, true, view(c, 0, first, c.Rows, vectors.Rows-first), w)
+	})
 }

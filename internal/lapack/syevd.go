@@ -36,7 +36,7 @@ func (impl Implementation) Syevd(a matrix, w []float64) error {
 		return err
 	}
 	W, work := s.work[:applyBlock(n)*n], s.work[applyBlock(n)*n:]
-	impl.eachBlock(a, s.tau, true, work, func(h block, first int) {
+	impl.eachRowBlock(a, s.tau, 1, applyBlock(n), true, work, func(h block, first int) {
 		impl.applyRight(h, true, view(s.Z, 0, first, n, n-first), W)
 	})
 	for j, r := range c.order {
@@ -258,25 +258,25 @@ func (impl Implementation) reduceColumn(a matrix, i0, j int, P matrix, d, e, tau
 	axpy(-0.5*tau[i]*dot(w, v), v, w)
 }
 
-// eachBlock calls f on the compact blocks of reflections that reduce left in a,
-// with the first row of c each acts on, from the last to the first when backward. work is
-// scratch of blockWork(n) floats.
-func (impl Implementation) eachBlock(
-	a matrix, tau []float64, backward bool, work []float64, f func(h block, first int),
+// eachRowBlock calls f on the compact blocks of at most size reflections whose vectors stand in
+// the rows of a from the column shift right of the diagonal on, and the first row each acts on, from the last to
+// the first when backward. The leading ones need not be stored. work is scratch of size·(n+2·size) floats.
+func (impl Implementation) eachRowBlock(
+	a matrix, tau []float64, shift, size int, backward bool, work []float64, f func(h block, first int),
 ) {
-	n := a.Rows
-	size := max(min(applyBlock(n), n-1), 1)
-	count := (n + size - 2) / size
+	n, k := a.Rows, len(tau)
+	size = min(size, k)
 	V, T, gram := work[:size*n], head(work[size*n:], size, size), head(work[size*(n+size):], size, size)
-	for k := range count {
+	for at := 0; at < k; at += size {
+		i := at
 		if backward {
-			k = count - 1 - k
+			i = (k - 1 - at) / size * size
 		}
-		i := k * size
-		b := min(size, n-1-i)
-		rows := head(V, b, n-1-i)
-		unitRows(rows, view(a, i, i+1, b, n-1-i))
-		f(impl.newBlock(rows, tau[i:i+b], view(T, 0, 0, b, b), gram), i+1)
+		first := i + shift
+		b := min(size, k-i)
+		rows := head(V, b, n-first)
+		unitRows(rows, view(a, i, first, b, n-first))
+		f(impl.newBlock(rows, tau[i:i+b], view(T, 0, 0, b, b), gram), first)
 	}
 }
 
@@ -325,8 +325,8 @@ func (impl Implementation) Ormtr(trans bool, a matrix, tau []float64, c matrix) 
 		impl.applyTwoStage(trans, a, tau, c)
 		return
 	}
-	w := make([]float64, applyBlock(n)*c.Cols)
-	impl.eachBlock(a, tau, !trans, make([]float64, blockWork(n)), func(h block, first int) {
+	w, work := make([]float64, applyBlock(n)*c.Cols), make([]float64, blockWork(n))
+	impl.eachRowBlock(a, tau[:n-1], 1, applyBlock(n), !trans, work, func(h block, first int) {
 		impl.apply(h, trans, view(c, first, 0, n-first, c.Cols), w)
 	})
 }
