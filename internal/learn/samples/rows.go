@@ -310,6 +310,9 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	X, Y, W := rowsOf(columns.Filled(r.x, r.w), some), rowsOf(r.y, some), rowsOf(r.w, some)
 	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Survey: all, Folds: f.Folds}
 	opt.FoldGroups = columns.Pick(f.Groups, known)
+	if some != nil || columns.Missing(r.x) { // X and Y are copies
+		opt.MaxBytes = max(1, opt.Limit()-8*int64(len(X.Data)+len(Y.Data)))
+	}
 	rows := sums.Rows{
 		Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)),
 		Open: func() (stream.Source, error) { return stream.FromMatrices("the data", X, Y, W.Data...), nil },
