@@ -163,6 +163,24 @@ func (t *Tridiagonal) ToQ(X blas.General) { t.be.Ormtr(true, t.q, t.tau, X) }
 // FromQ overwrites X by Q·X.
 func (t *Tridiagonal) FromQ(X blas.General) { t.be.Ormtr(false, t.q, t.tau, X) }
 
+// Quadratic is bᵀ(T + σI)⁻¹b, and whether that matrix is positive definite; 0 where it is not.
+func (t *Tridiagonal) Quadratic(b []float64, sigma float64) (sum float64, definite bool) {
+	var pivot, y float64
+	for i, v := range b {
+		p := t.d[i] + sigma
+		if i > 0 {
+			m := t.e[i-1] / pivot
+			p, v = p-m*t.e[i-1], v-m*y
+		}
+		if !(p > 0) {
+			return 0, false
+		}
+		pivot, y = p, v
+		sum += y * y / p
+	}
+	return sum, true
+}
+
 // Solve overwrites the columns of X by the solutions of (ρ_j·T + μI)·x_j = x_j, side
 // by side, by LDLᵀ factorization; pivots is scratch of the shape of X. The error is
 // ErrNotSPD: pivots are positive exactly when the system is positive definite.

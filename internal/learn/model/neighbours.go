@@ -18,6 +18,7 @@ import (
 	"github.com/iokl/iokl/internal/order"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/sylvester"
 )
 
 const (
@@ -25,6 +26,9 @@ const (
 	// rows, mean log densities with 128 were .006 above those with 64 at most, and .03 above those with 32; a variance
 	// took 2 to 4 times as long with 128.
 	nearRows = 64
+	// reducedFrom is the number of different eigenvalues of L from which K_N is reduced to a tridiagonal matrix once, in
+	// place of a factor for each: of order nearRows, a reduction takes as long as nine factors (130 and 15 µs).
+	reducedFrom = 10
 	// residualRows is the number of rows whose residuals are computed: of a share p of new targets, theirs then tells
 	// √(p(1−p)/4000), .8 % at most. The factor of variances that they choose may be one standard error of a log density
 	// worse than the best: where noise grew with an input, 1000 rows lost .010, 4000 .003 and 16,000 none of what the
@@ -43,6 +47,7 @@ type neighbours struct {
 	inverse []float64 // 1/k(x_i,x_i), 0 where that is 0
 	rho     []float64 // eigenvalues of L,
 	V       blas.General
+	shifts  int // how many of rho differ
 	mu      float64
 	share   []float64 // what variances are multiplied by, for each of rho
 	free    par.Free[nearWork]
@@ -50,7 +55,10 @@ type neighbours struct {
 }
 
 // nearWork is the scratch of the variance at a point: rows of Z, and matrices of nearRows.
-type nearWork struct{ Z, K, A, x blas.General }
+type nearWork struct {
+	Z, K, A, x blas.General
+	reduced    sylvester.Tridiagonal
+}
 
 // nearest are the rows i of largest share k(x,x_i)²/k(x_i,x_i) of the variance at a point x, the first of equal ones,
 // in their order. Until all have been offered there is room for as many again: those that take it are few, unless the
@@ -115,6 +123,7 @@ func (m *Model) Prepare(ctx context.Context, freedom []float64) error {
 // approximate is derive by neighbours.
 func (m *Model) approximate(ctx context.Context, b *Samples) (*closed, error) {
 	near := &neighbours{Samples: b, rho: m.L.S, V: m.L.V, mu: m.Mu}
+	near.shifts = len(slices.Compact(slices.Clone(near.rho)))
 	near.share = slices.Repeat([]float64{1}, len(near.rho))
 	c := &closed{l: b.Z.Rows, near: near, means: b.silent()}
 	var err error
@@ -321,25 +330,40 @@ func (s *neighbours) variance(v []float64, near *nearest, kxx float64) error {
 	if err := s.cross.Among(w.K, w.Z); err != nil {
 		return fault.From(err)
 	}
-	be := blas.Or(s.be)
+	be, reduces := blas.Or(s.be), s.shifts >= reducedFrom
+	if reduces {
+		w.reduced.Reduce(context.Background(), be, w.K)
+		copy(w.x.Data, near.k)
+		w.reduced.ToQ(w.x)
+	}
 	for b, rho := range s.rho {
 		if b > 0 && rho == s.rho[b-1] {
 			v[b] = v[b-1]
 			continue
 		}
-		blas.Copy(w.A, w.K)
-		for a := range size {
-			w.A.Data[a*w.A.Stride+a] += s.mu / rho
-		}
-		explained := 0.0
-		if be.Potrf(w.A) { // else by rounding, and the prior variance is an upper bound
-			copy(w.x.Data, near.k)
-			blas.Potrs(be, w.A, w.x)
-			explained = blas.Dot(near.k, w.x.Data)
+		var explained float64 // 0 where rounding leaves K_N indefinite: the prior variance is an upper bound
+		if reduces {
+			explained, _ = w.reduced.Quadratic(w.x.Data, s.mu/rho)
+		} else {
+			explained = w.byFactor(be, near.k, s.mu/rho)
 		}
 		v[b] = rho / s.mu * max(0, kxx-explained)
 	}
 	return nil
+}
+
+// byFactor is kᵀ(K + σI)⁻¹k, 0 where rounding leaves that indefinite.
+func (w *nearWork) byFactor(be blas.Backend, k []float64, sigma float64) float64 {
+	blas.Copy(w.A, w.K)
+	for a := range w.A.Rows {
+		w.A.Data[a*w.A.Stride+a] += sigma
+	}
+	if !be.Potrf(w.A) {
+		return 0
+	}
+	copy(w.x.Data, k)
+	blas.Potrs(be, w.A, w.x)
+	return blas.Dot(k, w.x.Data)
 }
 
 // offer takes what is among the largest of the rows from j0 on, of values k and reciprocal variances inverse, but for

@@ -218,7 +218,8 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// TestNeighboursOfAll has as many neighbours as rows: variances are then exact.
+// TestNeighboursOfAll has as many neighbours as rows: variances are then exact, by a factor for each eigenvalue of L
+// and by one reduction for all.
 func TestNeighboursOfAll(t *testing.T) {
 	const l = nearRows + 1
 	m, _, _ := noisy(t, l, 1, "laplacian:all:median", .1, 1e-3)
@@ -239,17 +240,19 @@ func TestNeighboursOfAll(t *testing.T) {
 	for i := range rows {
 		rows[i] = i
 	}
-	// Each row has all the others as neighbours.
-	D := blas.NewGeneral(l, 2)
-	err = near.each(t.Context(), b.Z, rows, func(at int, v blas.General) {
-		near.outputs(blas.View(D, at, 0, v.Rows, 2), v)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range D.Data {
-		if got, want := math.Hypot(1, v), exact.D.Data[i]; !(math.Abs(got-want) <= 1e-9*want) {
-			t.Fatalf("deviation %d without its row is %g, want %g", i, got, want)
+	for _, near.shifts = range []int{len(m.L.S), reducedFrom} {
+		// Each row has all the others as neighbours.
+		D := blas.NewGeneral(l, 2)
+		err = near.each(t.Context(), b.Z, rows, func(at int, v blas.General) {
+			near.outputs(blas.View(D, at, 0, v.Rows, 2), v)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range D.Data {
+			if got, want := math.Hypot(1, v), exact.D.Data[i]; !(math.Abs(got-want) <= 1e-9*want) {
+				t.Fatalf("%d shifts: deviation %d without its row is %g, want %g", near.shifts, i, got, want)
+			}
 		}
 	}
 	list := nearest{}
