@@ -72,7 +72,7 @@ func TestCancelledAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := granger.LinearVAR(4, 80, 2, 1, .5, 1)
+	made := granger.Lorenz96(4, 80, 10, .1, .1, 1)
 	series := &made.Data
 	fit := func(opt iokl.Options) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
