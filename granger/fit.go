@@ -35,7 +35,7 @@ type Fit struct {
 // model is one node's fit to some samples.
 type model struct {
 	Fit
-	predict blas.General // predictions at the other samples, one column per series
+	Predict blas.General // predictions at the other samples, one column per series; ranks are told of it and of Fit
 	// The penalized part of the model is Σ_j η_j K_j(·, X_idx)·coef, or features times
 	// coef, in units of the standardized series; residual is what the whole model leaves
 	// of the targets, without rows where that was not computed.
@@ -125,7 +125,7 @@ func (e *engine) prepare(t task) prepared {
 // finish adds the unpenalized part to the scaled predictions F at the other
 // samples; beta (columns of U × series), which it overwrites, is what the border adds to the scaled fit.
 func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
-	m.predict = F
+	m.Predict = F
 	blas.ScaleColumns(F, p.scale)
 	b := blas.Product(be, true, false, p.U, p.raw)
 	if beta.Rows > 0 {

@@ -55,7 +55,7 @@ func TestForecastIsPrediction(t *testing.T) {
 				blas.Copy(blas.View(next, 0, 0, row, 4), past)
 				for k, span := range e.node {
 					for c := span.lo; c < span.hi; c++ {
-						want := e.mean[c] + e.scale[c]*models[k].predict.Data[i*models[k].predict.Stride+c-span.lo]
+						want := e.mean[c] + e.scale[c]*models[k].Predict.Data[i*models[k].Predict.Stride+c-span.lo]
 						if v := got.Data[c]; !(math.Abs(v-want) <= 1e-4*e.scale[c]) {
 							t.Fatalf("series %d at row %d: %g, the model predicts %g", c, row, v, want)
 						}

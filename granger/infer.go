@@ -228,7 +228,7 @@ func (e *engine) heldOut(
 	}
 	models, err := e.fit(ctx, tasks)
 	for k, m := range models {
-		rmse = append(rmse, math.Sqrt(e.meanSquare(tasks[k], m.predict)))
+		rmse = append(rmse, math.Sqrt(e.meanSquare(tasks[k], m.Predict)))
 	}
 	return tasks, rmse, err
 }
@@ -247,7 +247,7 @@ func (e *engine) ownPrediction(t task) blas.General {
 	p := e.prepare(t)
 	var m model
 	p.finish(e.opt.Backend, &m, blas.NewGeneral(len(t.other), p.Y.Cols), blas.General{})
-	return m.predict
+	return m.Predict
 }
 
 // meanSquare is the mean squared error of predictions at the other samples of t.
@@ -283,7 +283,7 @@ func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 				return nil, err
 			}
 			for k, m := range models {
-				errors.Data[k*errors.Stride+a] += e.meanSquare(tasks[k], m.predict) * float64(f.hi-f.lo)
+				errors.Data[k*errors.Stride+a] += e.meanSquare(tasks[k], m.Predict) * float64(f.hi-f.lo)
 			}
 		}
 	}
