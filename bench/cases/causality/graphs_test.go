@@ -20,7 +20,8 @@ import (
 // ring is a linear system of which every series is driven by itself and by the one before it.
 func ring(series, rows int) granger.Generated {
 	rng := rand.New(rand.NewPCG(3, 3))
-	g := granger.Generated{Data: granger.Data{X: data.Normal(rng, rows, series)}, Truth: blas.NewGeneral(series, series)}
+	X, truth := data.Normal(rng, rows, series), blas.NewGeneral(series, series)
+	g := granger.Generated{Data: granger.Data{X: X}, Truth: truth}
 	for i := range series {
 		g.Data.Names = append(g.Data.Names, fmt.Sprintf("x%d", i+1))
 		g.Truth.Data[i*series+i], g.Truth.Data[i*series+(i+series-1)%series] = 1, 1
