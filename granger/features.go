@@ -80,7 +80,7 @@ func (e *engine) fitFeatures(ctx context.Context, models []model, work []prepare
 	if err := cmp.Or(errs...); err != nil {
 		return err
 	}
-	F, err := e.predictFeatures(ctx, coef, work[0].other)
+	F, err := e.predictFeatures(ctx, coef, blas.TakeRows(e.X, work[0].other))
 	if err != nil {
 		return err
 	}
@@ -185,21 +185,21 @@ func (e *engine) fitMoments(
 
 func square(x float64) float64 { return x * x }
 
-// predictFeatures computes Z(X)·coef of every task at the samples other, in blocks of rows.
-func (e *engine) predictFeatures(ctx context.Context, coef []blas.General, other []int) ([]blas.General, error) {
+// predictFeatures computes Z(X)·coef of every task, in blocks of rows.
+func (e *engine) predictFeatures(ctx context.Context, coef []blas.General, X blas.General) ([]blas.General, error) {
 	const block = 1024
 	F := make([]blas.General, len(coef))
 	for i, c := range coef {
-		F[i] = blas.NewGeneral(len(other), c.Cols)
+		F[i] = blas.NewGeneral(X.Rows, c.Cols)
 	}
-	Z := blas.NewGeneral(min(block, len(other)), e.maps.Dim())
-	for lo := 0; lo < len(other); lo += block {
+	Z := blas.NewGeneral(min(block, X.Rows), e.maps.Dim())
+	for lo := 0; lo < X.Rows; lo += block {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("granger: %w", err)
 		}
-		rows := min(block, len(other)-lo)
+		rows := min(block, X.Rows-lo)
 		z := blas.View(Z, 0, 0, rows, Z.Cols)
-		if err := e.maps.Transform(z, blas.TakeRows(e.X, other[lo:lo+rows])); err != nil {
+		if err := e.maps.Transform(z, blas.View(X, lo, 0, rows, X.Cols)); err != nil {
 			return nil, fmt.Errorf("granger: features: %w", err)
 		}
 		for i, c := range coef {

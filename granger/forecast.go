@@ -83,20 +83,12 @@ func (e *engine) forecaster(models []model, idx []int) (*Forecaster, error) {
 
 // penalized is what the kernels of each node say at the rows of X.
 func (f *Forecaster) penalized(X blas.General) ([]blas.General, error) {
-	out, errs := make([]blas.General, len(f.coef)), make([]error, len(f.coef))
-	var Z blas.General
 	if f.e.maps != nil {
-		Z = blas.NewGeneral(X.Rows, f.e.maps.Dim())
-		if err := f.e.maps.Transform(Z, X); err != nil {
-			return nil, fmt.Errorf("granger: features: %w", err)
-		}
+		return f.e.predictFeatures(context.Background(), f.coef, X)
 	}
+	out, errs := make([]blas.General, len(f.coef)), make([]error, len(f.coef))
 	par.For(len(out), func(i int) {
 		out[i] = blas.NewGeneral(X.Rows, f.coef[i].Cols)
-		if f.cross[i] == nil {
-			blas.Mul(f.e.opt.Backend, out[i], false, false, Z, f.coef[i])
-			return
-		}
 		errs[i] = f.cross[i].Mul(out[i], X, f.coef[i])
 	})
 	if err := cmp.Or(errs...); err != nil {
@@ -314,12 +306,5 @@ func (g *design) origins(r int) [][]int {
 			}
 		}
 	}
-	if len(all) <= forecastOrigins {
-		return all
-	}
-	out := make([][]int, forecastOrigins)
-	for k := range out {
-		out[k] = all[k*len(all)/forecastOrigins]
-	}
-	return out
+	return evenly(all, forecastOrigins)
 }

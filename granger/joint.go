@@ -85,11 +85,16 @@ func thinned(idx []int, most int) []int {
 			first = append(first, i)
 		}
 	}
-	at := make([]int, min(most, len(first)))
-	for i := range at {
-		at[i] = first[i*len(first)/len(at)]
+	return evenly(first, most)
+}
+
+// evenly is the list, or so many of it, evenly spread.
+func evenly[T any](list []T, most int) []T {
+	some := make([]T, min(most, len(list)))
+	for i := range some {
+		some[i] = list[i*len(list)/len(some)]
 	}
-	return at
+	return some
 }
 
 // unweighted are the past values at the samples idx in standard deviations of their

@@ -71,10 +71,7 @@ func (s *Study) all(ctx context.Context) ([]model, error) {
 
 func (e *engine) response(m *model, link Link) (Response, error) {
 	r := Response{From: link.From, To: link.To, Lags: make([]float64, e.opt.Lag)}
-	rows := make([]int, min(responseRows, e.l))
-	for i := range rows {
-		rows[i] = i * e.l / len(rows)
-	}
+	rows := evenly(e.all(), responseRows)
 	base := blas.TakeRows(e.X, rows)
 	from, err := e.effect(m, link.Source, base)
 	if err != nil {
@@ -225,7 +222,7 @@ func (e *engine) leaveResiduals(ctx context.Context, models []model) error {
 	for i := range models {
 		coef[i] = models[i].coef
 	}
-	F, err := e.predictFeatures(ctx, coef, e.all())
+	F, err := e.predictFeatures(ctx, coef, e.X)
 	if err != nil {
 		return err
 	}
