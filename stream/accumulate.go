@@ -3,10 +3,10 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -279,41 +279,27 @@ func (a *Accumulator) Run(ctx context.Context, src Source) error {
 }
 
 func (a *Accumulator) run(ctx context.Context, src Source) error {
-	inner, cancel := context.WithCancel(ctx)
-	blocks := prefetch(inner, src)
-	defer func() {
-		cancel()
-		if ctx.Err() == nil {
-			<-blocks.done
-		}
-	}()
 	skip, saved := a.rows, a.rows
-	for {
+	for b, err := range prefetched(ctx, src) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b, err := blocks.Next(ctx)
 		if rows := min(int64(b.X.Rows), skip); rows > 0 {
 			b, skip = b.Part(int(rows), b.X.Rows), skip-rows
 		}
 		var failed error
 		phase.Do(ctx, phase.FormK, func(context.Context) { failed = a.Add(b) })
-		if failed != nil {
-			return failed
-		}
-		if errors.Is(err, io.EOF) {
-			if skip > 0 {
-				return fmt.Errorf("stream: the source ends %d rows before where the pass is to go on", skip)
-			}
-			return nil
-		}
-		if err != nil {
+		if err := cmp.Or(failed, err); err != nil {
 			return err
 		}
 		if err := a.report(b, &saved); err != nil {
 			return err
 		}
 	}
+	if skip > 0 {
+		return fmt.Errorf("stream: the source ends %d rows before where the pass is to go on", skip)
+	}
+	return ctx.Err()
 }
 
 // report tells the caller where the pass is, and saves it when that is due.

@@ -4,7 +4,6 @@ package stream
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -81,9 +80,7 @@ func (g *Gram) pass(f func(z blas.General, weights []float64)) error {
 	if c, ok := src.(io.Closer); ok {
 		defer c.Close()
 	}
-	src = &patient{Source: src}
-	for {
-		b, err := src.Next()
+	for b, err := range blocks(src) {
 		for lo := 0; lo < b.X.Rows; lo += g.rows {
 			part := b.Part(lo, min(lo+g.rows, b.X.Rows))
 			g.z = blas.Reshape(g.z, part.X.Rows, g.Dim())
@@ -92,11 +89,9 @@ func (g *Gram) pass(f func(z blas.General, weights []float64)) error {
 			}
 			f(g.z, part.Weights)
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
 	}
+	return nil
 }

@@ -4,8 +4,10 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 
@@ -65,21 +67,28 @@ type Source interface {
 // patience is how many blocks without rows may follow one another.
 const patience = 1000
 
-// patient ends a source that hands out neither rows nor an error with io.ErrNoProgress.
-type patient struct {
-	Source
-	empty int // blocks since the last row
-}
-
-func (p *patient) Next() (Block, error) {
-	b, err := p.Source.Next()
-	if p.empty++; b.X.Rows > 0 {
-		p.empty = 0
+// blocks are those of src to its end, or to an error, which comes with the last of them.
+func blocks(src Source) iter.Seq2[Block, error] {
+	return func(yield func(Block, error) bool) {
+		for empty := 0; ; {
+			b, err := src.Next()
+			if empty++; b.X.Rows > 0 {
+				empty = 0
+			}
+			if err == nil && empty > patience {
+				err = fmt.Errorf("stream: %w in %d blocks", io.ErrNoProgress, empty)
+			}
+			if errors.Is(err, io.EOF) {
+				if b.X.Rows > 0 {
+					yield(b, nil)
+				}
+				return
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
 	}
-	if err == nil && p.empty > patience {
-		err = fmt.Errorf("stream: %w in %d blocks", io.ErrNoProgress, p.empty)
-	}
-	return b, err
 }
 
 // matrices is a source in memory.
@@ -136,42 +145,45 @@ func (s *share) Next() (Block, error) {
 	}
 }
 
-// prefetched is blocks that a goroutine reads ahead, which ends with the context or the source.
-type prefetched struct {
-	next chan fetched
-	done chan struct{} // closed when the goroutine has ended
-}
-
-type fetched struct {
-	block Block
-	err   error
-}
-
-// prefetch reads src one block ahead while the caller computes. The caller cancels ctx when it is done.
-func prefetch(ctx context.Context, src Source) *prefetched {
-	p := &prefetched{next: make(chan fetched, 1), done: make(chan struct{})}
-	src = &patient{Source: src}
-	go func() {
-		defer close(p.done)
-		var err error
-		for ctx.Err() == nil && err == nil {
-			var b Block
-			b, err = src.Next()
-			b.X, b.Y, b.Weights = blas.Clone(b.X), blas.Clone(b.Y), slices.Clone(b.Weights)
+// prefetched are copies of the blocks of src, read one block ahead by a goroutine. When they end, it has ended, but
+// for a call of Next that was under way when ctx was cancelled; the error is then that of ctx.
+func prefetched(ctx context.Context, src Source) iter.Seq2[Block, error] {
+	type fetched struct {
+		block Block
+		err   error
+	}
+	return func(yield func(Block, error) bool) {
+		inner, cancel := context.WithCancel(ctx)
+		next := make(chan fetched, 1)
+		go func() {
+			defer close(next)
+			for b, err := range blocks(src) {
+				b.X, b.Y, b.Weights = blas.Clone(b.X), blas.Clone(b.Y), slices.Clone(b.Weights)
+				select {
+				case next <- fetched{b, err}:
+				case <-inner.Done():
+				}
+				if inner.Err() != nil {
+					return
+				}
+			}
+		}()
+		defer func() {
+			if cancel(); ctx.Err() == nil {
+				for range next { // until the goroutine ends
+				}
+			}
+		}()
+		for {
 			select {
-			case p.next <- fetched{b, err}:
+			case f, more := <-next:
+				if !more || !yield(f.block, f.err) {
+					return
+				}
 			case <-ctx.Done():
+				yield(Block{}, ctx.Err())
+				return
 			}
 		}
-	}()
-	return p
-}
-
-func (p *prefetched) Next(ctx context.Context) (Block, error) {
-	select {
-	case f := <-p.next:
-		return f.block, f.err
-	case <-ctx.Done():
-		return Block{}, ctx.Err()
 	}
 }

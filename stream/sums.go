@@ -228,7 +228,6 @@ func (s *Sums) Standardized(mean, scale []float64) (H blas.General, yy []float64
 type patterns struct {
 	list  [][]bool       // in the order in which they were met
 	place map[string]int // of each in the list, by its key
-	text  []byte         // key of a row
 }
 
 // Patterns lists the different sets of observed targets that rows of Y have, in the order in
@@ -243,14 +242,18 @@ func Patterns(Y blas.General) [][]bool {
 
 // add takes a row of targets.
 func (p *patterns) add(y []float64) {
-	if _, known := p.find(y); known {
-		return
+	if _, known := p.find(y); !known {
+		p.append(observed(y))
 	}
-	observed := make([]bool, len(y))
+}
+
+// observed is the pattern of a row.
+func observed(y []float64) []bool {
+	list := make([]bool, len(y))
 	for j, v := range y {
-		observed[j] = !math.IsNaN(v)
+		list[j] = !math.IsNaN(v)
 	}
-	p.append(observed)
+	return list
 }
 
 // append adds a pattern to the list.
@@ -264,28 +267,19 @@ func (p *patterns) append(observed []bool) {
 
 // find is the place of the pattern of a row.
 func (p *patterns) find(y []float64) (place int, known bool) {
-	p.text = p.text[:0]
-	for _, v := range y {
-		p.text = append(p.text, digit(!math.IsNaN(v)))
-	}
-	place, known = p.place[string(p.text)]
+	place, known = p.place[key(observed(y))]
 	return place, known
 }
 
 // key is a pattern as the key of a map.
 func key(observed []bool) string {
-	var text []byte
-	for _, in := range observed {
-		text = append(text, digit(in))
+	text := make([]byte, len(observed))
+	for j, in := range observed {
+		if text[j] = '0'; in {
+			text[j] = '1'
+		}
 	}
 	return string(text)
-}
-
-func digit(observed bool) byte {
-	if observed {
-		return '1'
-	}
-	return '0'
 }
 
 // Reducer adds up numbers over the ranks of a parallel job.

@@ -3,11 +3,11 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -53,30 +53,20 @@ type Moments struct {
 func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*Survey, error) {
 	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d), Targets: blas.NewGeneral(0, n)}
 	rng := rand.New(rand.NewPCG(seed, 0x737572766579))
-	src = &patient{Source: src}
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		b, err := src.Next()
-		if more := s.add(b, sample, rng); more != nil {
-			return nil, more
-		}
-		if errors.Is(err, io.EOF) {
-			s.X.finish()
-			s.Y.finish()
-			if !s.weighted {
-				s.Weights = nil
-			}
-			if p := s.met.list; len(p) > 1 || len(p) == 1 && slices.Contains(p[0], false) {
-				s.Patterns = p
-			}
-			return s, nil
-		}
-		if err != nil {
+	for b, err := range blocks(src) {
+		if err := cmp.Or(ctx.Err(), s.add(b, sample, rng), err); err != nil {
 			return nil, err
 		}
 	}
+	s.X.finish()
+	s.Y.finish()
+	if !s.weighted {
+		s.Weights = nil
+	}
+	if p := s.met.list; len(p) > 1 || len(p) == 1 && slices.Contains(p[0], false) {
+		s.Patterns = p
+	}
+	return s, nil
 }
 
 // stored is a survey in JSON, which has no NaN.
