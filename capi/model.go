@@ -239,18 +239,6 @@ func give(to []place, from ...*mat.Dense) error {
 	return all
 }
 
-// rowsOf are the rows to predict.
-func rowsOf(X *C.iokl_matrix) (mat.Matrix, error) {
-	x, err := matrix(X, "X")
-	if err != nil {
-		return nil, err
-	}
-	if rows, cols := x.Dims(); rows == 0 || cols == 0 {
-		return nil, host.Input("X is %d×%d: there is nothing to predict from", rows, cols)
-	}
-	return x, nil
-}
-
 // predict copies what of says about the matrices to the caller's memory.
 func predict(
 	h C.iokl_handle, e *C.iokl_error, from func() ([]mat.Matrix, error),
@@ -272,8 +260,14 @@ func predict(
 // inputs are the rows of X, grams the cross-Gram matrices KX, to predict from.
 func inputs(X *C.iokl_matrix) func() ([]mat.Matrix, error) {
 	return func() ([]mat.Matrix, error) {
-		x, err := rowsOf(X)
-		return []mat.Matrix{x}, err
+		x, err := matrix(X, "X")
+		if err != nil {
+			return nil, err
+		}
+		if rows, cols := x.Dims(); rows == 0 || cols == 0 {
+			return nil, host.Input("X is %d×%d: there is nothing to predict from", rows, cols)
+		}
+		return []mat.Matrix{x}, nil
 	}
 }
 
@@ -294,16 +288,9 @@ func bounds(r *iokl.Intervals, err error) ([]*mat.Dense, error) {
 
 //export iokl_predict
 func iokl_predict(h C.iokl_handle, X, F *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return with(h, e, func(m *host.Model) error {
-		x, err := rowsOf(X)
-		if err != nil {
-			return err
-		}
-		rows, _ := x.Dims()
-		return fill(F, "F", rows, len(m.OutputNames()), func(dst *mat.Dense) error {
-			return m.PredictContext(context.Background(), dst, x)
-		})
-	})
+	return predict(h, e, inputs(X), func(m *host.Model, x []mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.Predict(x[0]))
+	}, place{F, "F"})
 }
 
 //export iokl_predict_probabilities
