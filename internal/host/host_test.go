@@ -65,8 +65,13 @@ func TestTable(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(table.objects) != 0 || table.last != 1600 {
-		t.Errorf("%d objects are left of %d", len(table.objects), table.last)
+	left := 0
+	table.objects.Range(func(any, any) bool {
+		left++
+		return true
+	})
+	if left != 0 || table.last.Load() != 1600 {
+		t.Errorf("%d objects are left of %d", left, table.last.Load())
 	}
 }
 

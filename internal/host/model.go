@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -92,28 +93,21 @@ func (m *Model) Indicators(sets [][]string) *mat.Dense {
 // Table gives numbers to objects that a host keeps. A number is never given out twice, so a
 // freed one is recognized. It serves any number of goroutines.
 type Table struct {
-	mu      sync.Mutex
-	last    uint64
-	objects map[uint64]any
+	last    atomic.Uint64
+	objects sync.Map
 }
 
 // Put returns the number of a new object; it is not 0.
 func (t *Table) Put(object any) uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.objects == nil {
-		t.objects = map[uint64]any{}
-	}
-	t.last++
-	t.objects[t.last] = object
-	return t.last
+	number := t.last.Add(1)
+	t.objects.Store(number, object)
+	return number
 }
 
 // Get returns the object of type T with that number, or an ErrHandle.
 func Get[T any](t *Table, number uint64) (T, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	object, ok := t.objects[number].(T)
+	found, _ := t.objects.Load(number)
+	object, ok := found.(T)
 	if !ok {
 		return object, fmt.Errorf("%w: %d", ErrHandle, number)
 	}
@@ -124,9 +118,7 @@ func Get[T any](t *Table, number uint64) (T, error) {
 func Take[T any](t *Table, number uint64) (T, error) {
 	object, err := Get[T](t, number)
 	if err == nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.objects, number)
+		t.objects.Delete(number)
 	}
 	return object, err
 }
