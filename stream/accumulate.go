@@ -182,9 +182,8 @@ func (a *Accumulator) Add(b Block) error {
 }
 
 func (a *Accumulator) addRow(b Block, i int) error {
-	x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
-	weight, bad := b.weight(i)
-	if err := errors.Join(check("input", x, false), check("target", y, a.opt.Patterns != nil), bad); err != nil {
+	x, y, weight, err := b.row(i, a.opt.Patterns != nil)
+	if err != nil {
 		return err
 	}
 	k := a.opt.FoldOf(b.Source, b.Row+int64(i))

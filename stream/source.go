@@ -34,16 +34,16 @@ func (b Block) Part(from, to int) Block {
 	return b
 }
 
-// weight is that of row i.
-func (b *Block) weight(i int) (float64, error) {
-	if b.Weights == nil {
-		return 1, nil
+// row is row i and its weight; the error says what of it is bad, missing targets too unless they may be.
+func (b *Block) row(i int, missing bool) (x, y []float64, w float64, err error) {
+	x, y, w = blas.Row(b.X, i), blas.Row(b.Y, i), 1
+	if b.Weights != nil {
+		w = b.Weights[i]
 	}
-	w := b.Weights[i]
 	if !(w >= 0) || math.IsInf(w, 1) {
-		return 0, fmt.Errorf("%w: its weight is %g: it must be finite and not negative", ErrRow, w)
+		err = fmt.Errorf("%w: its weight is %g: it must be finite and not negative", ErrRow, w)
 	}
-	return w, nil
+	return x, y, w, errors.Join(check("input", x, false), check("target", y, missing), err)
 }
 
 // check refuses a block whose shapes are not those of d inputs and n targets.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -117,9 +116,8 @@ func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
 		return err
 	}
 	for i := range b.X.Rows {
-		x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
-		w, bad := b.weight(i)
-		if err := errors.Join(check("input", x, false), check("target", y, true), bad); err != nil {
+		x, y, w, err := b.row(i, true)
+		if err != nil {
 			return fmt.Errorf("stream: %s, row %d: %w", b.Source, b.Row+int64(i), err)
 		}
 		at := Place{b.Source, b.Row + int64(i), s.Rows}
