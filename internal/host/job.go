@@ -233,28 +233,20 @@ func Fit(s Source, opt iokl.Options) *Job {
 		}
 		opt.Trace, opt.Notify, opt.Watch = j.step, j.notify, j.watch
 		if !opt.Open() {
-			return result(s.Fit(soft, opt))
+			return s.Fit(soft, opt)
 		}
 		rows, _ := s.first().Dims()
 		opt.CV = opt.CV.ForFit(rows)
 		r, err := s.CrossValidate(soft, opt)
 		switch {
 		case err == nil:
-			return result(r.Fit(soft))
+			return r.Fit(soft)
 		case r == nil || soft.Err() == nil || hard.Err() != nil:
 			return nil, err
 		}
 		m, err := r.FitBriefly(hard)
-		return result(m, cmp.Or(err, iokl.ErrBrief))
+		return m, cmp.Or(err, iokl.ErrBrief)
 	})
-}
-
-// result is what was made, if anything was, and an error.
-func result[T any](made *T, err error) (any, error) {
-	if made == nil {
-		return nil, err
-	}
-	return made, err
 }
 
 // CrossValidate starts a comparison of settings, whose result is a *iokl.CVResult.
@@ -264,7 +256,7 @@ func CrossValidate(s Source, opt iokl.Options) *Job {
 			return nil, err
 		}
 		opt.Notify, opt.Watch = j.notify, j.watch
-		return result(s.CrossValidate(soft, opt))
+		return s.CrossValidate(soft, opt)
 	})
 }
 
@@ -275,7 +267,7 @@ func Graph(X mat.Matrix, options string) *Job {
 		if err != nil {
 			return nil, err
 		}
-		return result(granger.Infer(soft, d, opt))
+		return granger.Infer(soft, d, opt)
 	})
 }
 
