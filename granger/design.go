@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
@@ -87,13 +88,7 @@ func (g *design) order() {
 }
 
 // before is the number of samples in the first part of the time.
-func (g *design) before(part float64) int {
-	n := 0
-	for n < g.l && g.share[n] < part {
-		n++
-	}
-	return n
-}
+func (g *design) before(part float64) int { return sort.SearchFloat64s(g.share, part) }
 
 // standardize fills X, Y, series, mean, scale, node and past. Each series has mean 0 and variance 1
 // over all its rows; the columns of a node's past are multiplied by pastScale.
@@ -164,24 +159,15 @@ func (g *design) dictionary() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrOption, err)
 	}
-	owner := make([]int, g.X.Cols)
-	for k, p := range g.past {
-		for _, c := range p.Columns {
-			owner[c] = k
-		}
-	}
 	for _, k := range dict {
 		if len(k.Columns) == 0 && len(g.past) > 1 {
 			return fmt.Errorf("%w: kernel %s looks at all nodes; write groups in place of all", ErrOption, k.Name)
 		}
-		source := 0
-		for i, c := range k.Columns {
-			if i == 0 {
-				source = owner[c]
-			}
-			if owner[c] != source {
-				return fmt.Errorf("%w: kernel %s looks at several nodes", ErrOption, k.Name)
-			}
+		source := slices.IndexFunc(g.past, func(p kernel.Group) bool {
+			return !slices.ContainsFunc(k.Columns, func(c int) bool { return !slices.Contains(p.Columns, c) })
+		})
+		if source < 0 {
+			return fmt.Errorf("%w: kernel %s looks at several nodes", ErrOption, k.Name)
 		}
 		g.from = append(g.from, source)
 	}

@@ -203,20 +203,13 @@ func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous
 	return out, nil
 }
 
-// residuals are the models of all nodes with their residuals.
+// residuals are the models of all nodes with their residuals: of fits in feature space the targets less the features'
+// part, projected off the border.
 func (s *Study) residuals(ctx context.Context) ([]model, error) {
+	e := s.e
 	models, err := s.all(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return models, s.e.leaveResiduals(ctx, models)
-}
-
-// leaveResiduals fills in the residuals of fits in feature space to all samples: the
-// targets less the features' part, projected off the border.
-func (e *engine) leaveResiduals(ctx context.Context, models []model) error {
-	if e.maps == nil || len(models) == 0 || models[0].residual.Rows > 0 {
-		return nil
+	if err != nil || e.maps == nil || models[0].residual.Rows > 0 {
+		return models, err
 	}
 	coef := make([]blas.General, len(models))
 	for i := range models {
@@ -224,7 +217,7 @@ func (e *engine) leaveResiduals(ctx context.Context, models []model) error {
 	}
 	F, err := e.predictFeatures(ctx, coef, e.X)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range models {
 		p := e.prepare(task{node: i, idx: e.all(), lambda: models[i].Lambda})
@@ -232,7 +225,7 @@ func (e *engine) leaveResiduals(ctx context.Context, models []model) error {
 		projectOff(e.opt.Backend, p.raw, p.U)
 		models[i].residual = p.raw
 	}
-	return nil
+	return models, nil
 }
 
 // Doubt is an assumption behind the p-values of edges that a series violates.
