@@ -15,7 +15,7 @@ import (
 	"github.com/iokl/iokl/internal/mpi"
 )
 
-// counting is a Reducer that counts the numbers it adds up.
+// counting is ranks that count the numbers that they add up.
 type counting struct {
 	*mpi.World
 	numbers int

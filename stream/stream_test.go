@@ -305,6 +305,9 @@ type member struct {
 	rank int
 }
 
+func (r member) Rank() int { return r.rank }
+func (r member) Size() int { return len(r.parts) }
+
 func (r member) Allreduce(x []float64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

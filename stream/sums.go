@@ -282,24 +282,19 @@ func key(observed []bool) string {
 	return string(text)
 }
 
-// Reducer adds up numbers over the ranks of a parallel job.
-type Reducer interface {
-	// Allreduce replaces x by its sum over all ranks; every rank calls it with as many numbers.
-	Allreduce(x []float64) error
-}
-
 // Ranks are the processes of a parallel job, numbered from 0, each of which does the
 // same with the same data and options.
 type Ranks interface {
 	Rank() int
 	Size() int
-	Reducer
+	// Allreduce replaces x by its sum over all ranks; every rank calls it with as many numbers.
+	Allreduce(x []float64) error
 }
 
 // Reduce replaces the sums of each fold by their total over the ranks of a job,
 // each of which must call it after its own pass. Counts stay exact below 2⁵³ rows.
 // The accumulator then holds rows it has not seen itself, and cannot be resumed.
-func (a *Accumulator) Reduce(r Reducer) error {
+func (a *Accumulator) Reduce(r Ranks) error {
 	if _, err := a.Sums(); err != nil {
 		return err
 	}
@@ -315,7 +310,7 @@ func (a *Accumulator) Reduce(r Reducer) error {
 
 // reduce adds up in two exchanges, of n + 1 numbers for the mean of all rows, and of
 // the sums about it.
-func (s *Sums) reduce(r Reducer) error {
+func (s *Sums) reduce(r Ranks) error {
 	mean := slices.Clone(s.YSum)
 	blas.Axpy(s.Weight, s.Center, mean)
 	mean = append(mean, s.Weight)
