@@ -53,7 +53,7 @@ func settingText(p *iokl.CVPoint) string {
 func rival(r *CV) *iokl.CVPoint {
 	var others, kinds []iokl.CVPoint
 	for _, p := range r.Points {
-		if !reflect.DeepEqual(p, r.Best) {
+		if !r.IsBest(p) {
 			others = append(others, p)
 		}
 		if !sameKind(&p, &r.Best) {
@@ -80,30 +80,14 @@ func (r *CV) Page(path string) Subject {
 			Close bool
 		}{q, math.Abs(q.Mean-r.Best.Mean) <= 2*max(q.StdErr, r.Best.StdErr)}))
 	}
-	s.figures = [][2]string{
-		{"held-out error", errorText(r.Metric, r.Best.Mean, r.Best.StdErr)},
-		{"folds", fmt.Sprint(r.Folds)},
-		{"λ", fmt.Sprintf("%.4g", r.Best.Lambda)},
-		{"norm", r.Best.Norm},
-		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
-	}
-	best := slices.IndexFunc(r.Points, func(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) })
+	s.figures = facts("cv figures", r)
+	best := slices.IndexFunc(r.Points, r.IsBest)
 	curve := section("curve", "Error against λ", page.Charts(CVFigures(&iokl.CVResult{Result: choose.Result{
 		Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points,
 	}})), page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
 		"setting chosen."))
 	points, title := r.listed()
-	settings := [][2]string{
-		{"metric", metricNames[r.Metric]},
-		{"folds", fmt.Sprint(r.Folds)},
-		{"seed", fmt.Sprint(r.Seed)},
-		{"backend", r.Backend},
-		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
-	}
-	if r.Model != "" {
-		settings = append(settings, [2]string{"model", r.Model})
-	}
-	s.add(curve, section("settings", title, r.table(points).HTML()), rerun(r.Command, settings))
+	s.add(curve, section("settings", title, r.table(points).HTML()), rerun(r.Command, facts("cv settings", r)))
 	return s
 }
 
@@ -120,31 +104,16 @@ func (r *CV) listed() (points []iokl.CVPoint, title string) {
 	return points, "Every setting with its best λ"
 }
 
+// IsBest reports whether the setting is the best.
+func (r *CV) IsBest(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) }
+
 // table lists settings with their errors.
 func (r *CV) table(points []iokl.CVPoint) *page.Table {
-	t := &page.Table{
-		Head: []string{"λ", r.Metric, "± standard error", "", "norm", "learn", "τ", "kernels"}, Sort: true,
-		LongLast: true, File: "settings.csv",
-	}
-	freedom := r.Best.Freedom > 0
-	if freedom {
-		t.Head = slices.Insert(t.Head, 7, "degrees of freedom")
-	}
-	for _, p := range points {
-		mark, tau := "", "n"
-		if reflect.DeepEqual(p, r.Best) {
-			mark = "← best"
-		}
-		if p.Tau > 0 {
-			tau = fmt.Sprintf("%.4g", p.Tau)
-		}
-		row := page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr),
-			mark, p.Norm, p.Learns(), tau, choose.Brief(p.Kernels))
-		if freedom {
-			row.Cells = slices.Insert(row.Cells, 7, page.Texts(fmt.Sprintf("%.4g", p.Freedom)).Cells...)
-		}
-		t.Rows = append(t.Rows, row)
-	}
+	t := table("settings.csv", struct {
+		*CV
+		Listed []iokl.CVPoint
+	}{r, points})
+	t.LongLast = true
 	return t
 }
 

@@ -113,7 +113,12 @@ func (r *Graph) Write(w io.Writer) error {
 	for _, t := range []struct {
 		table *page.Table
 		most  int
-	}{{edgeTable(r, ""), 15}, {nodeTable(r), 8}, {simultaneousTable(r), 8}, {forecastTable(r), len(r.Forecast)}} {
+	}{
+		{edgeTable(r, ""), 15},
+		{nodeTable(r), 8},
+		{table("simultaneous.csv", r), 8},
+		{table("forecasts.csv", r), len(r.Forecast)},
+	} {
 		if len(t.table.Rows) == 0 {
 			continue
 		}

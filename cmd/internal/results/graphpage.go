@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/plotter"
 
@@ -19,18 +18,7 @@ import (
 // Page is the page of a causal graph.
 func (r *Graph) Page(path string) Subject {
 	s, r := Subject{name: filepath.Base(path), kind: "Causal graph"}, r.withoutWeak()
-	n := len(r.Nodes)
-	s.verdict = r.verdict()
-	s.figures = [][2]string{
-		{"nodes", fmt.Sprint(n)},
-		{"windows", fmt.Sprint(r.Samples)},
-		{"lag", fmt.Sprint(r.Lag)},
-		{"edges", fmt.Sprint(len(r.Edges))},
-		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
-	}
-	if r.AUROC != nil {
-		s.figures = append(s.figures, [2]string{"AUROC against the truth", fmt.Sprintf("%.3f", *r.AUROC)})
-	}
+	s.verdict, s.figures = r.verdict(), facts("graph figures", r)
 	h := fnv.New32a()
 	h.Write([]byte(path))
 	id := fmt.Sprintf("edges-%x", h.Sum32())
@@ -38,19 +26,7 @@ func (r *Graph) Page(path string) Subject {
 		"points, in standard deviations of each series."), nodeTable(r).HTML())
 	doubted := section("doubts", "What to be careful about", page.List(r.doubtTexts()))
 	s.add(explorer(r, id), inWords(r), responses(r), nodes, simultaneous(r), doubted, ahead(r))
-	settings := [][2]string{
-		{"lag", fmt.Sprint(r.Lag)},
-		{"kernels", strings.Join(r.Kernels, " ")},
-		{"threshold", fmt.Sprint(r.Threshold)},
-		{"seed", fmt.Sprint(r.Seed)},
-		{"backend", r.Backend},
-		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
-	}
-	if len(r.Lambda) > 0 {
-		settings = append(settings, [2]string{"λ", fmt.Sprintf("%.4g to %.4g", slices.Min(r.Lambda),
-			slices.Max(r.Lambda))})
-	}
-	s.add(rerun(r.Command, settings))
+	s.add(rerun(r.Command, facts("graph settings", r)))
 	return s
 }
 
@@ -240,41 +216,15 @@ func nodeTable(r *Graph) *page.Table {
 	return t
 }
 
-// simultaneousTable lists what moves together within a step.
-func simultaneousTable(r *Graph) *page.Table {
-	t := &page.Table{Sort: true, File: "simultaneous.csv", Head: []string{
-		"pair", "correlation of what the past leaves",
-		"p times the number of pairs",
-	}}
-	for _, q := range r.Simultaneous {
-		t.Rows = append(t.Rows, page.Texts(q.A+" and "+q.B, fmt.Sprintf("%+.3f", q.Correlation),
-			fmt.Sprintf("%.2g", q.PValue)))
-	}
-	return t
-}
-
+// simultaneous lists what moves together within a step.
 func simultaneous(r *Graph) page.Section {
 	s := section("simultaneous", "Moving together within one step")
 	if len(r.Simultaneous) > 0 {
 		s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not "+
 			"observed drives both. The data do not tell which: no arrow is drawn for it."),
-			simultaneousTable(r).HTML())
+			table("simultaneous.csv", r).HTML())
 	}
 	return s
-}
-
-// forecastTable has a row for each series and step.
-func forecastTable(r *Graph) *page.Table {
-	t := &page.Table{Sort: true, File: "forecasts.csv", Head: []string{
-		"series", "steps ahead", "forecast", "from", "to",
-		"error held out", "error of the last value",
-	}}
-	for _, f := range r.Forecast {
-		t.Rows = append(t.Rows, page.Texts(f.Series, fmt.Sprint(f.Step), fmt.Sprintf("%.5g", f.Value),
-			fmt.Sprintf("%.5g", f.Lo), fmt.Sprintf("%.5g", f.Hi), fmt.Sprintf("%.3g", f.RMSE),
-			fmt.Sprintf("%.3g", f.Last)))
-	}
-	return t
 }
 
 // ahead has the forecasts: a chart of each of the first series with its interval, and a table of all.
@@ -308,6 +258,6 @@ func ahead(r *Graph) page.Section {
 			figures = append(figures, c.Figures("")...)
 		}
 	}
-	s.Add(page.Text(say("forecasts", r.findings())), page.SmallCharts(figures), forecastTable(r).HTML())
+	s.Add(page.Text(say("forecasts", r.findings())), page.SmallCharts(figures), table("forecasts.csv", r).HTML())
 	return s
 }

@@ -21,61 +21,31 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
+// about is what a page about a model tells.
+type about struct {
+	learned
+	Origin
+	Compared *iokl.Chosen // the setting, where settings were compared
+}
+
 // ModelSubject is the page of a model.
 func ModelSubject(name string, model *iokl.Model) (Subject, error) {
 	o, err := OriginOf(model)
 	if err != nil {
 		return Subject{}, err
 	}
-	c := model.Certificate()
-	s := Subject{name: name, kind: "Model"}
-	s.verdict = []string{errorSentence(model, &o), inputSentence(model, &o), certificateSentence(model)}
-	s.figures = [][2]string{
-		{"samples", fmt.Sprint(c.Samples)},
-		{"outputs", fmt.Sprint(len(model.OutputNames()))},
-		{"λ", fmt.Sprintf("%.4g", c.Lambda)},
-		{"norm", c.Norm},
-		{"kernels of weight", fmt.Sprintf("%d of %d", Active(model.Eta()), len(model.Eta()))},
-		{"rank of L", fmt.Sprint(model.OutputKernel().Rank())},
-		{"objective", fmt.Sprintf("%.6g", c.Objective)},
-		{"relative gap", fmt.Sprintf("%.2g", c.RelativeGap)},
-	}
+	r := &about{learned: newLearned(model, ""), Origin: o}
 	if q := model.Chosen(); q != nil && q.Folds > 0 {
-		s.figures = append(s.figures, [2]string{"held-out error", errorText(q.Metric, q.Error, q.StdErr)})
+		r.Compared = q
 	}
-	if len(o.Errors) > 0 {
-		s.figures = append(s.figures, [2]string{
-			"error on " + o.rowsText() + ", share of a standard deviation",
-			fmt.Sprintf("%.3g", o.Relative()),
-		})
-	}
-	s.add(inputSection(model, &o), errorSection(model, &o), outputSection(model), couplingSection(model),
-		kernelSection(model))
-	settings := [][2]string{
-		{"λ, τ", fmt.Sprintf("%.6g, %.6g", c.Lambda, c.Tau)},
-		{"norm", c.Norm},
-		{"learned", string(c.Learn)},
-		{"solver", solvers(c)},
-		{"backend", c.Backend},
-		{"tolerance", fmt.Sprintf("%.3g", c.Tol)},
-		{"seed", fmt.Sprint(c.Seed)},
-		{"inputs", list(sourceNames(model))},
-		{"outputs", list(model.OutputNames())},
-	}
-	if line := axisText(model); line != "" {
-		settings = append(settings, [2]string{"axis", line})
-	}
-	s.add(certificateSection(model), rerun(o.Command, settings),
-		section("warnings", "Warnings", page.List(model.Warnings())))
+	certificate := say("certificate", r)
+	s := Subject{name: name, kind: "Model", figures: facts("model figures", r)}
+	s.verdict = []string{say("errors", r), inputSentence(model, &o), certificate}
+	s.add(inputSection(model, &o), errorSection(r), outputSection(model), couplingSection(model), kernelSection(model),
+		section("certificate", "How sure the fit is", page.Text(certificate),
+			page.Facts(facts("model certificate", r))),
+		rerun(o.Command, facts("model settings", r)), section("warnings", "Warnings", page.List(r.Warnings)))
 	return s, nil
-}
-
-// rowsText says which rows the errors are measured on.
-func (o *Origin) rowsText() string {
-	if o.HeldOut == "" {
-		return "its own rows"
-	}
-	return "held-out rows"
 }
 
 // Relative is the mean relative error of the targets.
@@ -86,47 +56,17 @@ func (o *Origin) Relative() (sum float64) {
 	return sum
 }
 
-// errorSentence says what is predicted from what, and how well.
-func errorSentence(model *iokl.Model, o *Origin) string {
-	from := "Gram matrices"
-	if model.InputNames() != nil {
-		from = Counted(len(sourcesOf(model)), "input")
-	}
-	out := fmt.Sprintf("%s (%s)", Counted(len(model.OutputNames()), "output"), Enumerated(model.OutputNames(), 5))
-	if classes := model.Classes(); classes != nil {
-		out = fmt.Sprintf("%d classes (%s)", len(classes), Enumerated(classes, 5))
-	}
-	of := struct {
-		*Origin
-		From, Out, Accuracy, Explained, Error string
-		Samples                               int
-		Chosen                                *iokl.Chosen
-	}{Origin: o, From: from, Out: out, Samples: model.Certificate().Samples}
-	switch q := model.Chosen(); {
-	case o.counts(model.Classes()):
-		of.Accuracy = accuracyText(model.Classes(), o.Confusion)
-	case q != nil && q.Folds > 0 && q.Metric == "nmse":
-		of.Explained = explainedText(o, q)
-	case q != nil && q.Folds > 0:
-		of.Chosen, of.Error = q, errorText(q.Metric, q.Error, q.StdErr)
-	}
-	return say("errors", of)
-}
-
-// explainedText says how much of the variance of the targets is explained on held-out samples, by the errors that the
+// Explained is the share of the variance of the targets that is explained on held-out samples, by the errors that the
 // page shows where there are such.
-func explainedText(o *Origin, q *iokl.Chosen) string {
-	share, of := 1-q.Error/q.Constant, Counted(q.Folds, "fold")
-	if o.HeldOut != "" {
-		share, of = 1, o.HeldOut
-		for _, e := range o.Errors {
-			share -= e.Relative * e.Relative / float64(len(o.Errors))
-		}
+func (r *about) Explained() float64 {
+	if r.HeldOut == "" {
+		return 1 - r.Compared.Error/r.Compared.Constant
 	}
-	return say("explained", struct {
-		Share float64
-		Of    string
-	}{share, of})
+	share := 1.0
+	for _, e := range r.Errors {
+		share -= e.Relative * e.Relative / float64(len(r.Errors))
+	}
+	return share
 }
 
 // inputSentence says which inputs matter and in which direction.
@@ -154,18 +94,6 @@ func inputSentence(model *iokl.Model, o *Origin) string {
 		text += " " + directionText(model, first, out)
 	}
 	return text
-}
-
-// certificateSentence says how near the fit is to the best of its setting, over all that was learned.
-func certificateSentence(model *iokl.Model) string {
-	return say("certificate", struct {
-		iokl.Certificate
-		Sum                   bool
-		Active, Kernels, Rank int
-	}{
-		model.Certificate(), model.OutputKernels() != nil, Active(model.Eta()), len(model.Eta()),
-		model.OutputKernel().Rank(),
-	})
 }
 
 // inputSection says what the predictions owe to each input.
@@ -408,17 +336,4 @@ func kernelTable(model *iokl.Model) *page.Table {
 			fmt.Sprintf("%.1f %%", 100*eta[j]/sum)))
 	}
 	return t
-}
-
-// certificateSection has the numbers of the certificate.
-func certificateSection(model *iokl.Model) page.Section {
-	c := model.Certificate()
-	return section("certificate", "How sure the fit is", page.Text(certificateSentence(model)), page.Facts([][2]string{
-		{"objective", fmt.Sprintf("%.8g", c.Objective)},
-		{"gap of η", fmt.Sprintf("%.3g", c.GapEta)},
-		{"gap of L", fmt.Sprintf("%.3g", c.GapL)},
-		{"relative gap", fmt.Sprintf("%.3g (%s)", c.RelativeGap, say("gap", c))},
-		{"work", fmt.Sprintf("%s, %s", Counted(c.OuterIterations, "outer iteration"),
-			Counted(c.SylvesterSolves, "linear system"))},
-	}))
 }

@@ -100,8 +100,8 @@ func Note(model *iokl.Model, command, keep string, X *mat.Dense, Y mat.Matrix, h
 	return nil
 }
 
-// counts reports whether the notes count the held-out rows of each of the classes.
-func (o *Origin) counts(classes []string) bool {
+// Counts reports whether the notes count the held-out rows of each of the classes.
+func (o *Origin) Counts(classes []string) bool {
 	return len(classes) > 0 && len(o.Confusion) == len(classes) &&
 		!slices.ContainsFunc(o.Confusion, func(row []int) bool { return len(row) != len(classes) })
 }
@@ -288,41 +288,34 @@ func rowsForEffects(l, m, d, n int) int {
 }
 
 // errorSection has the errors of each output and its residuals.
-func errorSection(model *iokl.Model, o *Origin) page.Section {
+func errorSection(r *about) page.Section {
+	model := r.Of
 	s := section("errors", "Errors and residuals", page.Text(say("chosen", model.Chosen())))
-	if len(o.Errors) == 0 {
+	if len(r.Errors) == 0 {
 		return s
 	}
 	which := "of the data that the model was fitted to; on new data errors are larger"
-	if o.HeldOut != "" {
-		which = "that were held out (" + o.HeldOut + "): the models that predict them had not seen them"
+	if r.HeldOut != "" {
+		which = "that were held out (" + r.HeldOut + "): the models that predict them had not seen them"
 	}
-	if classes := model.Classes(); o.counts(classes) {
+	if classes := model.Classes(); r.Counts(classes) {
 		s.Title = "Which classes are right, and how sure"
-		s.Add(page.Classed("soft", fmt.Sprintf("On %s %s.", Counted(o.Rows, "row"), which)))
-		confusionTable(&s, classes, o.Confusion)
-		reliabilityTable(&s, o)
+		s.Add(page.Classed("soft", fmt.Sprintf("On %s %s.", Counted(r.Rows, "row"), which)))
+		confusionTable(&s, classes, r.Confusion)
+		reliabilityTable(&s, &r.Origin)
 		return s
 	}
 	s.Add(page.Classed("soft", fmt.Sprintf("On %s %s. Residuals are observed minus predicted: 90 %% of them lie "+
-		"between the 5 %% and the 95 %% columns.", Counted(o.Rows, "row"), which)))
-	t := page.Table{Head: []string{
-		"output", "root mean squared error", "share of a standard deviation",
-		"residuals: least", "5 %", "25 %", "median", "75 %", "95 %", "largest",
-	}, Sort: true, File: "errors.csv"}
+		"between the 5 %% and the 95 %% columns.", Counted(r.Rows, "row"), which)))
 	var figures []picture.Figure
-	for j, e := range o.Errors {
-		line := []string{model.OutputNames()[j], fmt.Sprintf("%.4g", e.RMSE), fmt.Sprintf("%.3f", e.Relative)}
-		for _, q := range e.Quantiles {
-			line = append(line, fmt.Sprintf("%.3g", q))
-		}
-		t.Rows = append(t.Rows, page.Texts(line...))
-		if j < mostFitted && model.Classes() == nil && o.Reliability == nil {
-			figures = append(figures, fitFigure(model.OutputNames()[j], &e, "")...)
+	if model.Classes() == nil && r.Reliability == nil {
+		for j, e := range r.Errors[:min(mostFitted, len(r.Errors))] {
+			figures = append(figures, fitFigure(r.Outputs[j], &e, "")...)
 		}
 	}
-	if s.Add(t.HTML(), page.SmallCharts(figures)); o.Reliability != nil {
-		reliabilityTable(&s, o)
+	s.Add(table("errors.csv", r).HTML(), page.SmallCharts(figures))
+	if r.Reliability != nil {
+		reliabilityTable(&s, &r.Origin)
 	}
 	return s
 }
@@ -375,11 +368,8 @@ func shares(count [][]int) (right, most float64, class, rows int) {
 
 // reliabilityTable adds how often the class predicted is the true one, by its probability.
 func reliabilityTable(s *page.Section, o *Origin) {
-	t := page.Table{Head: []string{"probability of the class predicted", "rows", "right"}, File: "reliability.csv"}
-	for _, b := range o.Reliability {
-		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3f", b.Probability), strconv.Itoa(b.Rows),
-			fmt.Sprintf("%.1f %%", 100*b.Right)))
-	}
+	t := table("reliability.csv", o)
+	t.Sort = false
 	s.Add(page.Text(say("probabilities", o.Scores)))
 	s.Add(page.Classed("soft", "Probabilities can be relied on where the class predicted is right as often as its "+
 		"probability says: the rows in tenths of that probability, with their means."))

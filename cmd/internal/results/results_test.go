@@ -122,11 +122,12 @@ func TestExplained(t *testing.T) {
 	q := &iokl.Chosen{Error: 1.5, Constant: 1.2, Folds: 3}
 	o := Origin{HeldOut: "5 folds", Errors: []outputError{{Relative: 0.5}, {Relative: 1}}}
 	half := &iokl.Chosen{Error: 0.5, Constant: 2, Folds: 2}
-	for want, got := range map[string]string{
-		"(5 folds) it explains 37.5 % of the variance of the targets.": explainedText(&o, q),
-		"(3 folds) it is no better than the mean of the targets.":      explainedText(new(Origin), q),
-		"(2 folds) it explains 75.0 % of the variance of the targets.": explainedText(new(Origin), half),
+	for want, r := range map[string]about{
+		"(5 folds) it explains 37.5 % of the variance of the targets.": {Origin: o, Compared: q},
+		"(3 folds) it is no better than the mean of the targets.":      {Compared: q},
+		"(2 folds) it explains 75.0 % of the variance of the targets.": {Compared: half},
 	} {
+		got := say("explained", &r)
 		if got != "On held-out samples "+want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -3,13 +3,16 @@
 package results
 
 import (
-	_ "embed" // sentences.tmpl and reports.tmpl
+	_ "embed" // sentences.tmpl, reports.tmpl and tables.tmpl
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 
+	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/page"
 )
 
 //go:embed sentences.tmpl
@@ -18,7 +21,13 @@ var sentencesText string
 //go:embed reports.tmpl
 var reportsText string
 
-// texts are those of sentences, whose line breaks are blanks, and of reports.
+//go:embed tables.tmpl
+var tablesText string
+
+// cellEnd and lineEnd are characters of no name, which separate cells and lines of tables.
+const cellEnd, lineEnd = "\x1f", "\x1e"
+
+// texts are those of sentences, whose line breaks are blanks, of reports, and of tables.
 var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"counted": Counted, "enumerated": Enumerated,
 	"some": func(names []string) string {
@@ -31,9 +40,12 @@ var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"percent": func(format string, v float64) string { return fmt.Sprintf(format, 100*v) },
 	"less":    func(v, than float64) float64 { return max(0, 1-v/than) },
 	"bytes":   func(n int64) string { return memory.Format(float64(n)) },
-	"error":   errorText, "setting": settingText,
+	"error":   errorText, "setting": settingText, "accuracy": accuracyText,
 	"list": list, "sources": sourceNames, "axis": axisText, "solvers": solvers,
-}).Parse(regexp.MustCompile(`\n[ \t]*`).ReplaceAllString(sentencesText, " ") + reportsText))
+	"active": Active, "metric": func(name string) string { return metricNames[name] }, "brief": choose.Brief,
+	"join": strings.Join, "least": slices.Min[[]float64], "largest": slices.Max[[]float64],
+}).Parse(regexp.MustCompile(`\n[ \t]*`).ReplaceAllString(sentencesText, " ") + reportsText +
+	strings.NewReplacer("\n{{-", "{{", "\t", cellEnd, "\n", lineEnd).Replace(tablesText)))
 
 // say is the sentence of that name about v.
 func say(name string, v any) string { return strings.TrimSpace(fill(name, v)) }
@@ -45,4 +57,32 @@ func fill(name string, v any) string {
 		panic("results: " + err.Error()) // the template is wrong: a builder takes everything
 	}
 	return b.String()
+}
+
+// lines are those that the template of that name makes of v, in cells.
+func lines(name string, v any) (all [][]string) {
+	for line := range strings.SplitSeq(fill(name, v), lineEnd) {
+		if line != "" {
+			all = append(all, strings.Split(line, cellEnd))
+		}
+	}
+	return all
+}
+
+// facts are pairs of a name and what it is, by the template of that name.
+func facts(name string, v any) (pairs [][2]string) {
+	for _, cells := range lines(name, v) {
+		pairs = append(pairs, [2]string(cells))
+	}
+	return pairs
+}
+
+// table has the headings and rows that the template makes that is called as the table's file.
+func table(file string, v any) *page.Table {
+	all := lines(file, v)
+	t := &page.Table{Head: all[0], Sort: true, File: file}
+	for _, cells := range all[1:] {
+		t.Rows = append(t.Rows, page.Texts(cells...))
+	}
+	return t
 }
