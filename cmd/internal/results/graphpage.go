@@ -172,21 +172,9 @@ func responses(r *Graph) page.Section {
 			"the cause, the other values of the cause at their mean."), page.SmallCharts(figures))
 	}
 	if r.Lag > 1 && len(r.Responses) > 0 {
-		t := page.Table{
-			Sort: true, File: "lags.csv", Head: []string{"cause → effect"},
-			Caption: "How much the effect changes when the values so many steps back are shuffled in time, in " +
-				"standard deviations of the effect:",
-		}
-		for k := range r.Lag {
-			t.Head = append(t.Head, Counted(k+1, "step"))
-		}
-		for _, q := range r.Responses {
-			line := []string{q.From + " → " + q.To}
-			for _, v := range q.Lags {
-				line = append(line, fmt.Sprintf("%.3f", v))
-			}
-			t.Rows = append(t.Rows, page.Texts(line...))
-		}
+		t := table("lags.csv", r)
+		t.Caption = "How much the effect changes when the values so many steps back are shuffled in time, in " +
+			"standard deviations of the effect:"
 		s.Add(t.HTML())
 	}
 	return s

@@ -136,22 +136,11 @@ func addEffects(s *page.Section, model *iokl.Model, o *Origin) {
 		shown = append(shown, j)
 	}
 	shown = firstOf(shown, most)
-	columns := shown
-	if len(shown) == 1 { // it is all outputs
-		columns = nil
-	}
-	t := page.Table{Head: []string{"input", "all outputs"}, Sort: true, File: "inputs.csv"}
-	for _, j := range columns {
-		t.Head = append(t.Head, outputs[j])
-	}
-	for k := range o.Effects {
-		e := &o.Effects[k]
-		line := []string{e.Input, fmt.Sprintf("%.3f", stat.Mean(e.Change, nil))}
-		for _, j := range columns {
-			line = append(line, fmt.Sprintf("%.3f", e.Change[j]))
-		}
-		t.Rows = append(t.Rows, page.Texts(line...))
-	}
+	t := table("inputs.csv", struct {
+		*Origin
+		Outputs []string
+		Shown   []int
+	}{o, outputs, shown})
 	var figures []picture.Figure
 	for _, e := range drawn {
 		figures = append(figures, curveFigure(e, o, outputs, shown)...)

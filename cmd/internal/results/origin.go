@@ -127,13 +127,7 @@ func spaced(l, n int) []int {
 }
 
 // takeRows are some rows of a.
-func takeRows(a blas.General, rows []int) *mat.Dense {
-	out := mat.NewDense(len(rows), a.Cols, nil)
-	for i, r := range rows {
-		out.SetRow(i, blas.Row(a, r))
-	}
-	return out
-}
+func takeRows(a blas.General, rows []int) *mat.Dense { return blas.Dense(blas.TakeRows(a, rows)) }
 
 // holdOut fills in errors on held-out rows.
 func (o *Origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {

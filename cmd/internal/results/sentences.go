@@ -5,11 +5,15 @@ package results
 import (
 	_ "embed" // sentences.tmpl, reports.tmpl and tables.tmpl
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/page"
@@ -42,6 +46,8 @@ var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"bytes":   func(n int64) string { return memory.Format(float64(n)) },
 	"error":   errorText, "setting": settingText, "accuracy": accuracyText,
 	"list": list, "sources": sourceNames, "axis": axisText, "solvers": solvers,
+	"mean":   func(v []float64) float64 { return stat.Mean(v, nil) },
+	"step":   func(k int) string { return Counted(k+1, "step") },
 	"active": Active, "metric": func(name string) string { return metricNames[name] }, "brief": choose.Brief,
 	"join": strings.Join, "least": slices.Min[[]float64], "largest": slices.Max[[]float64],
 }).Parse(regexp.MustCompile(`\n[ \t]*`).ReplaceAllString(sentencesText, " ") + reportsText +
@@ -57,6 +63,12 @@ func fill(name string, v any) string {
 		panic("results: " + err.Error()) // the template is wrong: a builder takes everything
 	}
 	return b.String()
+}
+
+// Report writes what the template of that name makes of v.
+func Report(w io.Writer, name string, v any) error {
+	_, err := io.WriteString(w, fill(name, v))
+	return status.Failure(err)
 }
 
 // lines are those that the template of that name makes of v, in cells.
