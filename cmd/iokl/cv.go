@@ -205,7 +205,7 @@ func (c *learning) keep(model *iokl.Model, err error, p *progress, d *data) (sav
 	p.end()
 	cmd := c.cmd
 	if model == nil {
-		return false, noModel(cmd.Context(), err, "")
+		return false, noModel(cmd, err, "")
 	}
 	warn(cmd.ErrOrStderr(), model.Warnings())
 	held, heldErr := results.HeldOut(cmd.Context(), model, nil)

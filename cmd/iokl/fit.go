@@ -275,7 +275,7 @@ func (c *learning) fit(d *data) error {
 	model, fitErr := fit()
 	p.end()
 	if model == nil {
-		return noModel(cmd.Context(), fitErr, "")
+		return noModel(cmd, fitErr, "")
 	}
 	seconds := time.Since(start).Seconds()
 	again := func(folds int) (*iokl.Model, error) {
@@ -321,11 +321,8 @@ func (c *learning) finish(
 // compare compares the settings that opt leaves open. When that is interrupted, the result is of those so far.
 func (c *learning) compare(d *data, opt iokl.Options) (*iokl.CVResult, error) {
 	r, err := d.source().CrossValidate(c.cmd.Context(), opt)
-	switch interrupted := c.cmd.Context().Err() != nil; {
-	case interrupted && r == nil:
-		return nil, status.Failure(errors.New("interrupted before any setting was tried: nothing was saved"))
-	case err != nil && !interrupted:
-		return nil, work(err)
+	if r == nil || err != nil && c.cmd.Context().Err() == nil {
+		return nil, unfinished(c.cmd, err, " before any setting was tried: nothing was saved")
 	}
 	return r, nil
 }
@@ -345,12 +342,17 @@ func (c *learning) fitBest(r *iokl.CVResult, p *progress) (*iokl.Model, error) {
 	return r.FitBriefly(context.WithoutCancel(ctx))
 }
 
-// noModel says why a fit under ctx returned no model, and whether the same command goes on from the checkpoint.
-func noModel(ctx context.Context, err error, checkpoint string) error {
-	if ctx.Err() != nil {
-		return status.Failure(fmt.Errorf("interrupted before the fit had a first model: %s", kept(checkpoint)))
+// unfinished is the error of work that has no result: err, or where it was interrupted, when, and what is kept.
+func unfinished(cmd *cobra.Command, err error, interrupted string) error {
+	if cmd.Context().Err() != nil {
+		return status.Failure(errors.New("interrupted" + interrupted))
 	}
 	return work(err)
+}
+
+// noModel says why a fit returned no model, and whether the same command goes on from the checkpoint.
+func noModel(cmd *cobra.Command, err error, checkpoint string) error {
+	return unfinished(cmd, err, " before the fit had a first model: "+kept(checkpoint))
 }
 
 // outcome says how a fit ended that returned a model: an iteration limit that

@@ -125,11 +125,11 @@ func (g *grangerFlags) infer(cmd *cobra.Command) error {
 	start := time.Now()
 	study, err := granger.NewStudy(cmd.Context(), d, g.opt)
 	if err != nil {
-		return stopped(cmd, err)
+		return unfinished(cmd, err, ": nothing was written")
 	}
 	res, err := study.Infer(cmd.Context())
 	if err != nil {
-		return stopped(cmd, err)
+		return unfinished(cmd, err, ": nothing was written")
 	}
 	report := results.NewGraph(res, time.Since(start).Seconds())
 	report.Threshold, report.Seed, report.Out = g.threshold, g.seed, g.out
@@ -179,14 +179,6 @@ func (g *grangerFlags) explain(
 	}
 	report.Doubts, err = study.Doubts(cmd.Context(), violationLevel)
 	return err
-}
-
-// stopped is the error of work that was given up before there was a graph.
-func stopped(cmd *cobra.Command, err error) error {
-	if cmd.Context().Err() != nil {
-		return status.Failure(errors.New("interrupted: nothing was written"))
-	}
-	return work(err)
 }
 
 // salvage writes the graph when the work on its confidence was interrupted.

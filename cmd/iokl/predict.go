@@ -252,11 +252,8 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
-			if cmd.Context().Err() != nil {
-				return status.Failure(errors.New("interrupted: nothing was written"))
-			}
-			if err != nil {
-				return err
+			if err != nil || cmd.Context().Err() != nil {
+				return unfinished(cmd, err, ": nothing was written")
 			}
 			report.Rows += a.F.RawMatrix().Rows
 			if p.fill.on {

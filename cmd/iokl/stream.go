@@ -160,7 +160,7 @@ func (c *learning) fitStream(data iokl.Rows, world *mpi.World) error {
 	model, fitErr := iokl.FitStream(ctx, data, c.streamOptions(data, p, world))
 	p.end()
 	if model == nil {
-		return noModel(ctx, fitErr, c.opt.Checkpoint)
+		return noModel(c.cmd, fitErr, c.opt.Checkpoint)
 	}
 	if world.Rank() > 0 {
 		return nil
@@ -176,10 +176,7 @@ func (c *learning) cvStream(data iokl.Rows, world *mpi.World) error {
 	r, err := iokl.CrossValidateStream(ctx, data, c.streamOptions(data, p, world))
 	p.end()
 	if err != nil {
-		if ctx.Err() != nil {
-			return status.Failure(fmt.Errorf("interrupted: %s", kept(c.opt.Checkpoint)))
-		}
-		return work(err)
+		return unfinished(c.cmd, err, ": "+kept(c.opt.Checkpoint))
 	}
 	if world.Rank() > 0 {
 		return nil

@@ -140,10 +140,7 @@ func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) err
 	updated, fitErr := d.update(cmd, model, u.opt)
 	p.end()
 	if updated == nil {
-		if cmd.Context().Err() != nil {
-			return status.Failure(errors.New("interrupted: nothing was saved"))
-		}
-		return work(fitErr)
+		return unfinished(cmd, fitErr, ": nothing was saved")
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), updated.Warnings())
