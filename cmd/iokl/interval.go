@@ -239,21 +239,6 @@ func (r *intervalReport) cover(Y mat.Matrix, classes []string) {
 	}
 }
 
-// write says what cover found.
-func (r *intervalReport) write(w io.Writer, outputs []string) {
-	switch {
-	case r.Sets != nil:
-		fmt.Fprintf(w, "sets hold %.4f of the classes, at a mean size of %.3g\n", r.Coverage[0], r.MeanWidth[0])
-	case r.Coverage != nil:
-		for j, name := range results.TargetNames(outputs, len(outputs)/len(r.Coverage)) {
-			fmt.Fprintf(w, "%s  intervals hold %.4f, mean width %.5g\n", name, r.Coverage[j], r.MeanWidth[j])
-		}
-		if len(r.Coverage) > 1 {
-			fmt.Fprintf(w, "all outputs of a row together %.4f\n", *r.JointCoverage)
-		}
-	}
-}
-
 // influence is a training row that a prediction rests on.
 type influence struct {
 	Row    int       `json:"row"`    // from 1
@@ -314,29 +299,19 @@ func (r *whyReport) rank(D *mat.Dense) {
 	slices.SortStableFunc(r.Influences, func(a, b influence) int { return cmp.Compare(size(b), size(a)) })
 }
 
+// More is the number of influences beyond those that are printed.
+func (r *whyReport) More() int { return max(0, len(r.Influences)-mostInfluences) }
+
+// Printed are the largest influences.
+func (r *whyReport) Printed() []influence { return r.Influences[:len(r.Influences)-r.More()] }
+
+const mostInfluences = 15
+
 // Write prints the influences as a table.
 func (r *whyReport) Write(w io.Writer) error {
-	const most = 15
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\t%s\t\n", strings.Join(r.Outputs, "\t"))
-	line := func(name string, v []float64, format string) {
-		fmt.Fprint(t, name)
-		for _, c := range v {
-			fmt.Fprintf(t, "\t"+format, c)
-		}
-		fmt.Fprint(t, "\t\n")
+	if err := results.Report(t, "influences by row", r); err != nil {
+		return err
 	}
-	line(fmt.Sprintf("prediction for row %d", r.Row), r.Prediction, "%.5g")
-	l := len(r.Influences)
-	for _, v := range r.Influences[:min(most, l)] {
-		line(fmt.Sprintf("changed by training row %d", v.Row), v.Change, "%+.3g")
-	}
-	if err := t.Flush(); err != nil {
-		return status.Failure(err)
-	}
-	if l > most {
-		_, err := fmt.Fprintf(w, "and by %d rows less\n", l-most)
-		return status.Failure(err)
-	}
-	return nil
+	return status.Failure(t.Flush())
 }

@@ -301,7 +301,7 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 			return work(err)
 		}
 	}
-	return p.report(cmd, model, all, &report)
+	return p.report(cmd, all, &report)
 }
 
 // score compares with the true targets.
@@ -343,7 +343,7 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 	return nil
 }
 
-func (p *predictFlags) report(cmd *cobra.Command, model *iokl.Model, all []float64, r *predictReport) error {
+func (p *predictFlags) report(cmd *cobra.Command, all []float64, r *predictReport) error {
 	w := cmd.OutOrStdout()
 	if p.json {
 		if n := len(r.Outputs); p.out == "" {
@@ -359,15 +359,10 @@ func (p *predictFlags) report(cmd *cobra.Command, model *iokl.Model, all []float
 	if r.Scores == nil {
 		return nil
 	}
-	if model.Classes() != nil {
-		_, err := fmt.Fprintf(w, "accuracy %.4f on %d rows\n", r.Scores.Accuracy, r.Rows)
-		r.intervalReport.write(w, r.Outputs)
-		return status.Failure(err)
-	}
-	for j, name := range r.Outputs {
-		fmt.Fprintf(w, "%s  rmse %.5g  relative %.4f\n", name, r.Scores.RMSE[j], r.Scores.RRMSE[j])
-	}
-	r.intervalReport.write(w, r.Outputs)
-	_, err := fmt.Fprintf(w, "average  rmse %.5g  relative %.4f\n", r.Scores.ARMSE, r.Scores.ARRMSE)
-	return status.Failure(err)
+	return results.Report(w, "scores", r)
+}
+
+// Targets are the names of the targets, each of which may have several outputs.
+func (r *predictReport) Targets() []string {
+	return results.TargetNames(r.Outputs, len(r.Outputs)/len(r.Coverage))
 }
