@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
@@ -145,14 +144,5 @@ func (r *CV) Write(w io.Writer) error {
 			return status.Failure(err)
 		}
 	}
-	saved := ""
-	if r.Model != "" {
-		saved = "; best setting fitted to all data: " + r.Model
-	}
-	if len(r.Pictures) > 0 {
-		saved += "; pictures: " + strings.Join(r.Pictures, ", ")
-	}
-	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric,
-		r.Constant, r.Folds, r.Seconds, saved)
-	return status.Failure(err)
+	return Report(w, "cv end", r)
 }

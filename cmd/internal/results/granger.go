@@ -127,20 +127,7 @@ func (r *Graph) Write(w io.Writer) error {
 			return status.Failure(err)
 		}
 	}
-	if r.AUROC != nil {
-		fmt.Fprintf(w, "\nagainst the truth: AUROC %.3f, AUPR %.3f off the diagonal", *r.AUROC, *r.AUPR)
-		if r.AUROCAll != nil {
-			fmt.Fprintf(w, "; %.3f, %.3f over all entries", *r.AUROCAll, *r.AUPRAll)
-		}
-		fmt.Fprintln(w)
-	}
-	for _, p := range append(r.Pictures, r.Out) {
-		if p != "" {
-			fmt.Fprintf(w, "wrote %s\n", p)
-		}
-	}
-	_, err := fmt.Fprintf(w, "%.2f s\n", r.Seconds)
-	return status.Failure(err)
+	return Report(w, "graph end", r)
 }
 
 // doubtTexts are sentences about what the series violate.
