@@ -26,8 +26,8 @@ const (
 	// rows, mean log densities with 128 were .006 above those with 64 at most, and .03 above those with 32; a variance
 	// took 2 to 4 times as long with 128.
 	nearRows = 64
-	// reducedFrom is the number of different eigenvalues of L from which K_N is reduced to a tridiagonal matrix once, not
-	// factorized for each: of order nearRows, a reduction takes as long as nine factors (130 and 15 µs).
+	// reducedFrom is the number of different eigenvalues of L from which K_N is reduced to a tridiagonal matrix once,
+	// not factorized for each: of order nearRows, a reduction takes as long as nine factors (130 and 15 µs).
 	reducedFrom = 10
 	// residualRows is the number of rows whose residuals are computed: of a share p of new targets, theirs then tells
 	// √(p(1−p)/4000), .8 % at most. The factor of variances that they choose may be one standard error of a log density
