@@ -100,7 +100,7 @@ func TestVotes(t *testing.T) {
 			Kind:   schema.Category,
 			Levels: []string{"NA", "None", "no", "yes"},
 		}},
-		"nothing at all": {[]string{"NA", "", "?"}, schema.Column{Kind: schema.Empty}},
+		"nothing at all": {[]string{"NA", "", "?", `\N`}, schema.Column{Kind: schema.Empty}},
 		"identifiers":    {many(40, 40), schema.Column{Kind: schema.Text}},
 		"hashes, one like an infinite number": {
 			append(many(40, 40), "4305e986", "1234e567"),
