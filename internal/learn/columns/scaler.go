@@ -218,7 +218,10 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 // repeated is the least or the greatest of ascending values, and how often it is there, where that is more than once
 // and it lies beyond a gap of defaults.IsolatedRanges times the range of all others.
 func repeated(v []float64) (value float64, count int) {
-	for _, value := range slices.Concat(v[:min(len(v), 1)], v[max(len(v)-1, 0):]) {
+	if len(v) == 0 {
+		return 0, 0
+	}
+	for _, value := range []float64{v[0], v[len(v)-1]} {
 		others := slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return x == value })
 		count := len(v) - len(others)
 		if count < 2 || len(others) == 0 {

@@ -310,7 +310,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	X, Y, W := rowsOf(columns.Filled(r.x, r.w), some), rowsOf(r.y, some), rowsOf(r.w, some)
 	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Survey: all, Folds: f.Folds}
 	opt.FoldGroups = columns.Pick(f.Groups, known)
-	if some != nil || columns.Missing(r.x) { // X and Y are copies
+	if len(X.Data) > 0 && &X.Data[0] != &r.x.Data[0] { // a copy, where cells or rows are missing or have weight 0
 		opt.MaxBytes = max(1, opt.Limit()-8*int64(len(X.Data)+len(Y.Data)))
 	}
 	rows := sums.Rows{
