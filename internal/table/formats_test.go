@@ -96,7 +96,7 @@ func TestZip(t *testing.T) {
 		}
 	}
 	for path, names := range map[string]string{
-		two: "d/a.csv, b.json: choose one", two + ":c.csv": "no file c.csv", zipped(): "no file",
+		two: "d/a.csv, b.json: choose one", two + ":c.csv": "d/a.csv, b.json: choose one", zipped(): "choose one",
 		file(t, "a.zip", "PK\x03\x04 cut off"): "a.zip",
 	} {
 		if _, err := Read(path, Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), names) {

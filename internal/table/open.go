@@ -316,33 +316,32 @@ func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(&lasting{r
 
 // unzip turns an archive into its only file, or into the one that was named.
 func (s *source) unzip() error {
-	at, size, err := s.whole()
+	data, size, err := s.whole()
 	if err != nil {
 		return err
 	}
-	z, err := zip.NewReader(at, size)
+	z, err := zip.NewReader(data, size)
 	if err != nil {
 		return bad("%s: %v", s.name, err)
 	}
 	var names []string
-	var only *zip.File
 	for _, f := range z.File {
-		if s.part == f.Name || s.part == "" && !f.FileInfo().IsDir() {
-			names, only = append(names, f.Name), f
+		if !f.FileInfo().IsDir() {
+			names = append(names, f.Name)
 		}
 	}
-	switch len(names) {
-	case 0:
-		return bad("%s: has no file %s", s.name, s.part)
-	case 1:
-	default:
+	if s.part == "" && len(names) == 1 {
+		s.part = names[0]
+	}
+	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == s.part })
+	if at < 0 {
 		return bad("%s: has the files %s: choose one as %s:NAME", s.name, strings.Join(names, ", "), s.name)
 	}
-	r, err := only.Open()
+	r, err := z.File[at].Open()
 	if err != nil {
 		return bad("%s: %v", s.name, err)
 	}
-	s.name, s.part, s.r, s.at, s.size = s.name+":"+only.Name, "", buffered(r), nil, -1
+	s.name, s.part, s.r, s.at, s.size = s.name+":"+s.part, "", buffered(r), nil, -1
 	return nil
 }
 
