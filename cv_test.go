@@ -107,7 +107,7 @@ func TestBestGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(fmt.Sprint(r.Chosen().Kernels), ":ard:") {
+	if !strings.Contains(fmt.Sprint(r.Chosen().Kernels), ":directions:") {
 		t.Fatalf("kernels %v: no lengths are learned", r.Chosen().Kernels)
 	}
 	a, _ := want.Predict(X)

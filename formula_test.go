@@ -71,7 +71,7 @@ func TestFormula(t *testing.T) {
 			"poly:2:all:1", "poly:3:0-2:0.5:0.2", "poly:1:all:0", "rational:0.7:all",
 		}},
 		{name: "ranks", kernels: []string{"gaussian:ranks:median", "linear:ranks", "laplacian:ranks"}},
-		{name: "relevant", kernels: []string{"matern32:relevant", "gaussian:directions:1"}},
+		{name: "relevant", kernels: []string{"matern32:relevant", "gaussian:directions:median"}},
 		{name: "centred", kernels: []string{"gaussian:all:1,2:center", "linear:all:center", "matern32:all"}},
 		{name: "sum", kernels: []string{"gaussian:all", "linear:0-2", "laplacian:each"}, opt: Options{Model: "sum"}},
 		{name: "as it is", kernels: []string{"gaussian:all:20", "linear:all"}, opt: Options{Standardize: "none"}},

@@ -53,7 +53,8 @@
 // "ard" is all columns, and ranks beside columns with long tails, each divided by a length that is learned for the
 // kind of kernel: gaussian, laplacian, matern12, matern32 or matern52. WIDTHS multiply these lengths:
 // gaussian:ard:median takes them as they are, gaussian:ard:median*0.5,1,2 is three kernels, and a width without
-// median is an error.
+// median is an error. "directions" are the same with lengths along linear combinations of the columns, for each kind
+// but laplacian, where the data ask for these.
 //
 // A sum of kinds is a kernel of each on the same features. gaussian+gaussian+matern12:ard is three kernels whose
 // lengths are learned together, with their weights: they part a target that is a sum of functions of few columns each.

@@ -185,9 +185,13 @@ func TestBadInput(t *testing.T) {
 		},
 		"unknown kernel":      {fit + "--kernel rbf", `unknown kernel "rbf"`},
 		"column out of range": {fit + "--kernel gaussian:7 --lambda 1", "columns 0 to 1"},
+		"chi2 of ranks": {
+			fit + "--kernel chi2:ranks:1 --standardize none --lambda 1",
+			"ranks and directions are of any sign",
+		},
 		"chi2 of directions": {
 			fit + "--kernel chi2:directions:1 --standardize none --lambda 1",
-			"directions are of any sign",
+			"kernel chi2: lengths of columns are learned for gaussian, laplacian, matern12, matern32, matern52",
 		},
 		"kernel of a constant": {
 			"fit --x flat.csv --y y.csv --kernel linear:0 --out new.iokl",

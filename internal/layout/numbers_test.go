@@ -12,7 +12,7 @@ import (
 )
 
 // mostNumbers is how many numbers the choice of a setting has at most.
-const mostNumbers = 15
+const mostNumbers = 14
 
 // formulas have numbers that a formula, the width of a number in bytes, or a text needs.
 var formulas = []string{

@@ -335,8 +335,7 @@ func union(arms []*arm) (specs []string) {
 }
 
 // bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are and with a
-// length for each column; sums of such functions; smooth functions of single columns; along the directions that matter;
-// and by ranks.
+// length for each column, or along directions; sums of such functions; smooth functions of single columns; and by ranks.
 func bases(cols int) [][]string {
 	all := [][]string{{linearKernel}, {squareKernel}}
 	for _, kind := range []string{"gaussian", "laplacian"} {
@@ -349,7 +348,7 @@ func bases(cols int) [][]string {
 		return all
 	}
 	for _, sum := range []string{"gaussian", "matern32", "laplacian", "gaussian+gaussian+matern12"} {
-		all = append(all, []string{sum + "+linear:ard:median"})
+		all = append(all, []string{sum + "+linear:directions:median"})
 	}
 	if !defaults.HasEach(cols) {
 		return all
@@ -357,7 +356,7 @@ func bases(cols int) [][]string {
 	for _, w := range []string{"0.5", "1", "2"} {
 		all = append(all, []string{"gaussian:each:median*" + w, linearKernel})
 		for _, kind := range []string{"gaussian", "laplacian"} {
-			all = append(all, []string{kind + ":directions:median*" + w}, []string{kind + ":ranks:median*" + w})
+			all = append(all, []string{kind + ":ranks:median*" + w})
 		}
 	}
 	return all

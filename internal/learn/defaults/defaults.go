@@ -67,11 +67,8 @@ const (
 	ColumnFeatures = 40
 )
 
-// What kernels on ranks, relevant columns and directions are learned with.
-const (
-	RankKnots       = Many + 1 // percentiles of a column
-	RelevanceRounds = 4        // of kernel ridge regression and new factors
-)
+// RankKnots is the number of percentiles of a column.
+const RankKnots = Many + 1
 
 // Streams and checkpoints.
 const (
@@ -95,8 +92,8 @@ func OutputKernels() (specs []string) {
 }
 
 // What SPECs call the columns by what the training data tell about them: where their values lie among those of all
-// samples, as in gaussian:ranks:median; all, scaled by how much the targets vary with each, and the linear combinations
-// of them along which the targets vary.
+// samples, as in gaussian:ranks:median; all, scaled by how much the targets vary with each, and with lengths along the
+// linear combinations of them along which the targets vary.
 const (
 	Ranks              = "ranks"
 	RelevantColumns    = "relevant"

@@ -26,7 +26,7 @@ type Options struct {
 	Start   Lengths        // that learning starts from, such as those of some of the samples; nil: none
 }
 
-// Lengths are those of the columns, by the sum of kernels ([kernel.Spec.Sum]).
+// Lengths are those of the columns, by FEATURES:KINDS of the SPEC ([kernel.Spec.Sum]).
 type Lengths map[string]lengths.Point
 
 // Resolver resolves SPECs on one set of training data. It keeps median distances,
@@ -96,8 +96,8 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 
 // shares are the parts of so many kernels in the weight of their SPEC.
 func (r *Resolver) shares(s kernel.Spec, made int) []float64 {
-	p, ok := r.lengths[s.Sum()]
-	if !ok || s.Features != lengths.Features {
+	p, ok := r.lengths[s.Features+":"+s.Sum()]
+	if !ok {
 		return slices.Repeat([]float64{1 / float64(made)}, made)
 	}
 	var share []float64
@@ -119,7 +119,7 @@ func (r *Resolver) shares(s kernel.Spec, made int) []float64 {
 func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {
 	var instead []kernel.Group
 	for _, text := range specs {
-		if s, err := kernel.Parse(text); err == nil && s.Features == lengths.Features {
+		if s, err := kernel.Parse(text); err == nil && hasLengths(s) {
 			instead = append(instead, r.standardising(s)...)
 		}
 	}
@@ -133,6 +133,7 @@ func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictiona
 // standardising is the groups of learned lengths where all lengths are those of standardised columns times √d.
 func (r *Resolver) standardising(s kernel.Spec) (groups []kernel.Group) {
 	g, z := r.lengthColumns()
+	g.Name = s.Features
 	m := columns.Measure(z)
 	g.Scale = make([]float64, len(m.Scale))
 	vary := 0.0

@@ -85,7 +85,9 @@ func TestDirections(t *testing.T) {
 	// The directions of length 1 orthogonal to u and v are much shorter in the metric.
 	M := mat.NewDense(6, 6, nil)
 	for _, row := range r.learned[0].Directions {
-		M.RankOne(M, 1, mat.NewVecDense(6, row), mat.NewVecDense(6, row))
+		scaled := mat.NewVecDense(6, nil)
+		scaled.MulElemVec(mat.NewVecDense(6, row), mat.NewVecDense(6, r.learned[0].Scale))
+		M.RankOne(M, 1, scaled, scaled)
 	}
 	length := func(w ...float64) float64 {
 		x := mat.NewVecDense(6, w)
@@ -120,7 +122,7 @@ func TestResolveSum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := r.Lengths()["gaussian+matern12+linear"]
+	known := r.Lengths()["ard:gaussian+matern12+linear"]
 	var total float64
 	for _, w := range known.Weights {
 		total += 3 * w
@@ -208,7 +210,7 @@ func TestResolveLengths(t *testing.T) {
 		width float64
 	}{{"gaussian", .5}, {"gaussian", 2}, {"matern32", 1}} {
 		if k := d[j]; k.Kind != want.kind || k.Width != want.width ||
-			!slices.Equal(k.Scale, known[string(want.kind)].Scale[0]) {
+			!slices.Equal(k.Scale, known["ard:"+string(want.kind)].Scale[0]) {
 			t.Errorf("%s has width %g and factors %v", k.Name, k.Width, k.Scale)
 		}
 	}

@@ -26,7 +26,8 @@ type Rows struct {
 	pseudo blas.General // targets of what is learned by squares, see Winsorize; without Data the targets
 	all    *coded       // all samples, once they were asked for
 
-	parts []*coded // those of each fold to train on, once they were asked for
+	parts    []*coded // those of each fold to train on, once they were asked for
+	followed []fold   // of the same samples, see Follow
 
 	sums   learn.Data // of all samples, until a training set is made of them
 	sumsOf []string   // their kernels
@@ -53,6 +54,11 @@ func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
 func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)
 	opt := r.opt.quiet()
+	for _, f := range r.followed {
+		if targets == nil && slices.Equal(idx, f.rows) {
+			opt.Lengths = f.lengths
+		}
+	}
 	if targets != nil && w.Cols > 1 {
 		w = columns.Take(w, targets)
 	}
@@ -172,7 +178,8 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 }
 
 // Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other
-// samples. A λ that was chosen with these then serves: other minima of the criterion have other scales of μ.
+// samples, and on parts that are the rows of a fold of the same samples from those of that fold. A λ that was chosen with
+// these then serves: other minima of the criterion have other scales of μ.
 func (r *Rows) Follow(other learn.Data) {
 	q, ok := other.(*Rows)
 	if !ok {
@@ -182,9 +189,21 @@ func (r *Rows) Follow(other learn.Data) {
 	if len(q.parts) > 0 && q.parts[0] != nil && len(q.parts[0].Lengths()) > 0 {
 		known = q.parts[0].Lengths()
 	}
-	if len(known) > 0 {
-		r.opt.Lengths, r.all = known, nil
+	if len(known) == 0 {
+		return
 	}
+	r.opt.Lengths, r.all, r.followed = known, nil, nil
+	for k, c := range q.parts {
+		if split, err := q.split(k); err == nil && c != nil && q.y.Rows == r.y.Rows {
+			r.followed = append(r.followed, fold{split.Train, c.Lengths()})
+		}
+	}
+}
+
+// fold is the rows that lengths were learned on.
+type fold struct {
+	rows    []int
+	lengths dictionary.Lengths
 }
 
 // everything codes all samples, once.

@@ -69,9 +69,17 @@ func matern(twice float64, degree int, factor float64) shape {
 //	∂S/∂log μ = μ tr G,   ∂S/∂log c = c⟨G, XXᵀ⟩/d,   ∂S/∂log w_b = w_b⟨G, k_b⟩,
 //	∂S/∂log θ_bc = 2θ_bc(Σ_i x_ic² (M1)_i − x_cᵀMx_c).
 //
+// Where it is turned, kernels of r² are of T_b·diag(√θ_b)·x, T_b unit lower triangular: any metric (x−z)ᵀM(x−z) is one
+// of these. The numbers below the diagonals of T_b follow log w_B, row by row, d(d−1)/2 for each such kernel. With
+//
+//	E = 2T_b·diag(√θ_b)·Xᵀ(diag(M1)X − MX)·diag(√θ_b)
+//
+// they have the gradient ∂S/∂T_b = 2E, and ∂S/∂log θ_bc = Σ_r E_rc (T_b)_rc, which is the one above for T_b = I.
+//
 // An evaluation takes l³ + 3Bl²d multiplications and additions, and 2 + 2B matrices of l² numbers, of which the lower
 // triangles are used. It serves one goroutine.
 type criterion struct {
+	layout
 	be     blas.Backend
 	X, Y   blas.General // X is l×(d+1), with a column of ones
 	linear blas.General // XXᵀ/d
@@ -85,17 +93,17 @@ type criterion struct {
 // term is one kernel k_b.
 type term struct {
 	shape
-	Z, Zt  blas.General // X scaled by √θ, and its transpose
+	Z, Zt  blas.General // T·diag(√θ)·x in rows, and its transpose
 	norm   []float64    // squared norms of the rows of Z
 	K      blas.General
 	slopes blas.General // ∂k/∂r², M
 }
 
 // newCriterion is that of X (l×d) and Y (l×n).
-func newCriterion(kinds []kernel.Kind, X, Y blas.General, be blas.Backend) *criterion {
+func newCriterion(kinds []kernel.Kind, turned bool, X, Y blas.General, be blas.Backend) *criterion {
 	l, d := X.Rows, X.Cols
 	c := &criterion{
-		be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y, linear: blas.NewGeneral(l, l), A: blas.NewGeneral(l, l),
+		layout: layout{kinds, d, turned}, be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y, linear: blas.NewGeneral(l, l), A: blas.NewGeneral(l, l),
 		MX: blas.NewGeneral(l, d+1), alpha: blas.NewGeneral(l, Y.Cols), inner: blas.NewGeneral(l, 2+len(kinds)),
 	}
 	for _, kind := range kinds {
@@ -128,23 +136,25 @@ func (c *criterion) rows(f func(i int)) {
 // low is row i of the lower triangle of a.
 func low(a blas.General, i int) []float64 { return blas.Row(a, i)[:i+1] }
 
-// parameters are the values whose logarithms p has.
+// parameters are the values whose logarithms p has, and the numbers of T.
 type parameters struct {
 	theta      [][]float64 // of each term
+	turn       [][]float64 // of each term the numbers below the diagonal of T; none: T = I
 	weights    []float64
 	mu, linear float64
 }
 
 func (c *criterion) parameters(p []float64) (v parameters) {
-	value, d := make([]float64, len(p)), c.X.Cols-1
+	value := make([]float64, len(p))
 	for k := range p {
 		value[k] = math.Exp(p[k])
 	}
 	for range c.terms {
-		v.theta, value = append(v.theta, value[:d]), value[d:]
+		v.theta, value = append(v.theta, value[:c.d]), value[c.d:]
 	}
-	rest := len(value) - 2
-	v.weights, v.mu, v.linear = append([]float64{1}, value[:rest]...), value[rest], value[rest+1]
+	more, last := len(c.terms)-1, len(value)-2
+	v.weights, v.mu, v.linear = append([]float64{1}, value[:more]...), value[last], value[last+1]
+	v.turn = c.turns(p)
 	return v
 }
 
@@ -173,7 +183,7 @@ func (c *criterion) evaluate(p, grad []float64) float64 {
 // whether the matrix is positive definite.
 func (c *criterion) factorize(v *parameters) bool {
 	for b := range c.terms {
-		c.terms[b].scale(c.X, v.theta[b])
+		c.terms[b].transform(c.X, v.theta[b], v.turn[b])
 		c.fill(&c.terms[b])
 	}
 	c.rows(func(i int) {
@@ -210,14 +220,19 @@ func (c *criterion) fill(t *term) {
 	})
 }
 
-// scale multiplies the columns of X by √θ.
-func (t *term) scale(X blas.General, theta []float64) {
+// transform multiplies the rows of X by T·diag(√θ).
+func (t *term) transform(X blas.General, theta, turn []float64) {
 	l := t.Z.Rows
 	for i := range l {
 		row, x := blas.Row(t.Z, i), blas.Row(X, i)
 		for k, v := range theta {
 			row[k] = math.Sqrt(v) * x[k]
-			t.Zt.Data[k*l+i] = row[k]
+		}
+		for r := len(row) - 1; r > 0 && len(turn) > 0; r-- {
+			row[r] += blas.Dot(below(turn, r), row[:r])
+		}
+		for k, z := range row {
+			t.Zt.Data[k*l+i] = z
 		}
 		t.norm[i] = blas.Dot(row, row)
 	}
@@ -248,7 +263,7 @@ func (c *criterion) likelihood() (S float64) {
 
 // gradient is made from G.
 func (c *criterion) gradient(v *parameters, grad []float64) {
-	d, B := c.X.Cols-1, len(c.terms)
+	d, B := c.d, len(c.terms)
 	c.rows(func(i int) {
 		g, inner := low(c.A, i), blas.Row(c.inner, i)
 		product := func(k []float64) float64 { return 2*blas.Dot(g, k) - g[i]*k[i] }
@@ -269,25 +284,36 @@ func (c *criterion) gradient(v *parameters, grad []float64) {
 			grad[B*d+b-1] += v.weights[b] * inner[2+b]
 		}
 	}
+	turns := c.turns(grad)
 	for b := range c.terms {
-		if t := &c.terms[b]; t.absolute {
-			t.absoluteGradient(grad[b*d : (b+1)*d])
-		} else {
-			c.squaredGradient(t, v.theta[b], grad[b*d:(b+1)*d])
+		t, lengths := &c.terms[b], grad[b*d:(b+1)*d]
+		switch {
+		case t.absolute:
+			t.absoluteGradient(lengths)
+		case len(turns[b]) > 0:
+			c.turnedGradient(t, v.theta[b], v.turn[b], lengths, turns[b])
+		default:
+			c.squaredGradient(t, v.theta[b], lengths)
 		}
 	}
 }
 
 // squaredGradient is ∂S/∂log θ_c of a kernel of r².
 func (c *criterion) squaredGradient(t *term, theta, grad []float64) {
-	l, d := c.X.Rows, len(theta)
-	c.be.Dsymm(blas.Left, blas.Lower, l, d+1, 1, t.slopes.Data, l, c.X.Data, d+1, 0, c.MX.Data, d+1)
-	for i := range l {
+	d := len(theta)
+	c.multiply(t)
+	for i := range c.X.Rows {
 		x, mx := blas.Row(c.X, i), blas.Row(c.MX, i)
 		for k, v := range theta {
 			grad[k] += 2 * v * x[k] * (x[k]*mx[d] - mx[k])
 		}
 	}
+}
+
+// multiply leaves MX, and M1 in its last column.
+func (c *criterion) multiply(t *term) {
+	l, d := c.X.Rows, c.X.Cols
+	c.be.Dsymm(blas.Left, blas.Lower, l, d, 1, t.slopes.Data, l, c.X.Data, d, 0, c.MX.Data, d)
 }
 
 // absoluteGradient is ∂S/∂log θ_c = Σ_{i>j} M_ij √θ_c |x_ic − x_jc|.

@@ -34,7 +34,7 @@ func TestGolden(t *testing.T) {
 		"matern52":  {kernel.Matern52, 3.2245612438041023},
 	} {
 		file := "gradient_" + name + "_likelihood"
-		crit := newCriterion([]kernel.Kind{c.kind}, matrix(t, file, "X"), matrix(t, file, "Y"), nil)
+		crit := newCriterion([]kernel.Kind{c.kind}, false, matrix(t, file, "X"), matrix(t, file, "Y"), nil)
 		grad := make([]float64, 6)
 		if S := crit.evaluate(matrix(t, file, "p").Data, grad); !(math.Abs(S-c.value) <= 1e-8*c.value) {
 			t.Errorf("%s: %.12g, want %.12g", name, S, c.value)
@@ -64,13 +64,19 @@ func TestGradient(t *testing.T) {
 	for kind := range shapes {
 		sums = append(sums, []kernel.Kind{kind})
 	}
-	for _, kinds := range sums {
-		c := newCriterion(kinds, X, Y, nil)
+	for i := range 2 * len(sums) {
+		kinds := sums[i/2]
+		c := newCriterion(kinds, i%2 > 0, X, Y, nil)
 		p := []float64{-1, .3, .1}
 		for b := 1; b < len(kinds); b++ {
 			p = append(p, .2*float64(b), -.4, .6-.3*float64(b))
 		}
 		p = append(p, []float64{-.3, .2, .5}[:len(kinds)-1]...)
+		for _, kind := range kinds {
+			if c.turned && !shapes[kind].absolute {
+				p = append(p, .4, -.7, .2)
+			}
+		}
 		p = append(p, -2, -1)
 		grad, other := make([]float64, len(p)), make([]float64, len(p))
 		c.evaluate(p, grad)
@@ -83,7 +89,7 @@ func TestGradient(t *testing.T) {
 			}
 			want := (8*(at(1)-at(-1)) - (at(2) - at(-2))) / (12 * h)
 			if !(math.Abs(grad[k]-want) <= 1e-9) {
-				t.Errorf("%v: derivative %d is %.12g, by differences %.12g", kinds, k, grad[k], want)
+				t.Errorf("%v, turned %v: derivative %d is %.12g, by differences %.12g", kinds, c.turned, k, grad[k], want)
 			}
 		}
 	}
@@ -94,7 +100,7 @@ func BenchmarkEvaluate(b *testing.B) {
 		for _, kind := range []kernel.Kind{"gaussian", "laplacian", "matern52"} {
 			b.Run(fmt.Sprintf("l=%d/d=%d/%s", s[0], s[1], kind), func(b *testing.B) {
 				rng := rand.New(rand.NewPCG(1, 1))
-				c := newCriterion([]kernel.Kind{kind}, normal(rng, s[0], s[1]), normal(rng, s[0], 2), nil)
+				c := newCriterion([]kernel.Kind{kind}, false, normal(rng, s[0], s[1]), normal(rng, s[0], 2), nil)
 				p, g := make([]float64, s[1]+2), make([]float64, s[1]+2)
 				for k := range p {
 					p[k] = -math.Log(float64(s[1]))

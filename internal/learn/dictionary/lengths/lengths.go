@@ -58,10 +58,12 @@ const MostKernels = len(halvings)
 type Point struct {
 	// Scale is of each kernel the inverse length of each column, 0 of one that is constant. That of a linear kernel
 	// standardises, and divides by √d.
-	Scale   [][]float64
-	Weights []float64 // of the kernels
-	Noise   float64   // μ = λ·l
-	Linear  float64
+	Scale [][]float64
+	// Directions are of each kernel the combinations of the columns, so scaled, that it is on; nil: the columns.
+	Directions [][][]float64
+	Weights    []float64 // of the kernels
+	Noise      float64   // μ = λ·l
+	Linear     float64
 }
 
 // Options of Learn.
@@ -75,17 +77,6 @@ type Options struct {
 // manyRows samples. Errors wrap fault.ErrInput for kernels that it does not know, kernel.ErrConstant where no column of
 // Z varies, kernel.ErrNotFinite, and that of a context that ends. Where no target varies it returns a start.
 func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Options) (Point, error) {
-	if len(kinds) > MostKernels {
-		return Point{}, fault.Input("lengths are learned for at most %d kernels of a sum", MostKernels)
-	}
-	for term, kind := range kinds {
-		if _, ok := shapes[kind]; !ok && (kind != kernel.Linear || term == 0) {
-			return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, known())
-		}
-	}
-	if err := kernel.FiniteData(Z, nil); err != nil {
-		return Point{}, fault.From(err)
-	}
 	s, err := newSearch(kinds, Z, Y, &opt)
 	if err != nil {
 		return Point{}, err
@@ -121,9 +112,9 @@ func known() string {
 
 // search holds the samples that lengths are learned on, in random order.
 type search struct {
-	kinds  []kernel.Kind // those with lengths
-	terms  []int         // their numbers in the sum
-	count  int           // of the kernels of the sum
+	layout
+	terms  []int // the numbers of the kernels with lengths in the sum
+	count  int   // of the kernels of the sum
 	be     blas.Backend
 	X, Y   blas.General // columns that vary, standardised
 	scale  []float64    // standard deviations of all columns of Z, 1 of constant ones
@@ -132,6 +123,17 @@ type search struct {
 }
 
 func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, error) {
+	if len(kinds) > MostKernels {
+		return nil, fault.Input("lengths are learned for at most %d kernels of a sum", MostKernels)
+	}
+	for term, kind := range kinds {
+		if _, ok := shapes[kind]; !ok && (kind != kernel.Linear || term == 0) {
+			return nil, fault.Input("kernel %s: lengths of columns are learned for %s", kind, known())
+		}
+	}
+	if err := kernel.FiniteData(Z, nil); err != nil {
+		return nil, fault.From(err)
+	}
 	idx := rand.New(rand.NewPCG(opt.Seed, manyRows)).Perm(Z.Rows)[:min(Z.Rows, manyRows)]
 	s := &search{count: len(kinds), be: opt.Backend}
 	for term, kind := range kinds {
@@ -144,6 +146,7 @@ func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, e
 	if s.vary == nil {
 		return nil, fault.Mark(fmt.Errorf("kernel %s on learned lengths: %w", kinds[0], kernel.ErrConstant))
 	}
+	s.d = len(s.vary)
 	var specs []string
 	for _, kind := range s.kinds {
 		specs = append(specs, string(kind)+":all:median")
@@ -170,23 +173,27 @@ func standardised(a blas.General) (_ blas.General, deviation []float64, vary []i
 // starts are the points to start from: the one that is known, or two of equal lengths and, of sums on many rows, others
 // of lengths at random. [criterion.shorten] adds one.
 func (s *search) starts(opt *Options) (list [][]float64) {
-	known := opt.Start
-	if known == nil {
-		count := 2
-		if len(s.kinds) > 1 && s.X.Rows > fewRows {
-			count = starts
-		}
-		rng := rand.New(rand.NewPCG(opt.Seed, starts))
-		for k := range count {
-			list = append(list, s.fresh(func(b int) int {
-				if k > 1 {
-					return rng.IntN(MostKernels)
-				}
-				return b ^ k
-			}))
-		}
-		return list
+	if opt.Start != nil {
+		return [][]float64{s.parameters(opt.Start)}
 	}
+	count := 2
+	if len(s.kinds) > 1 && s.X.Rows > fewRows {
+		count = starts
+	}
+	rng := rand.New(rand.NewPCG(opt.Seed, starts))
+	for k := range count {
+		list = append(list, s.fresh(func(b int) int {
+			if k > 1 {
+				return rng.IntN(MostKernels)
+			}
+			return b ^ k
+		}))
+	}
+	return list
+}
+
+// parameters are those of a point.
+func (s *search) parameters(known *Point) []float64 {
 	p, d := s.fresh(func(b int) int { return b }), len(s.vary)
 	for b, term := range s.terms {
 		for k, c := range s.vary {
@@ -198,8 +205,10 @@ func (s *search) starts(opt *Options) (list [][]float64) {
 			p[len(s.kinds)*d+b-1] = math.Log(known.Weights[term])
 		}
 	}
-	p[len(p)-2], p[len(p)-1] = math.Log(known.Noise), math.Log(known.Linear)
-	return [][]float64{p}
+	noise := max(known.Noise-leastNoise, leastNoise*leastNoise)
+	p[len(p)-2], p[len(p)-1] = math.Log(noise), math.Log(known.Linear)
+	s.turnTo(p, known)
+	return p
 }
 
 // fresh is a point of equal weights at which a column has the length of this one of halvings for kernel b.
@@ -210,6 +219,9 @@ func (s *search) fresh(of func(b int) int) (p []float64) {
 		}
 	}
 	p = append(p, make([]float64, len(s.kinds)-1)...)
+	for _, kind := range s.kinds {
+		p = append(p, make([]float64, s.turnSize(kind))...)
+	}
 	return append(p, math.Log(start), math.Log(start))
 }
 
@@ -231,6 +243,7 @@ func (s *search) point(p []float64) Point {
 			known.Scale[term][c] = math.Exp(p[b*d+k]/2) / s.scale[c]
 		}
 	}
+	known.Directions = s.directions(p)
 	return known
 }
 
@@ -239,7 +252,7 @@ func (s *search) best(ctx context.Context, rows int, from [][]float64, steps, co
 	c := s.criterion(rows)
 	var values []float64
 	for _, p := range from {
-		end, value := c.minimize(ctx, p, steps)
+		end, value := c.minimize(ctx, p, steps, math.Inf(1))
 		at, _ := slices.BinarySearch(values, value)
 		values, ends = slices.Insert(values, at, value), slices.Insert(ends, at, end)
 	}
@@ -249,7 +262,7 @@ func (s *search) best(ctx context.Context, rows int, from [][]float64, steps, co
 // criterion is that on the first rows.
 func (s *search) criterion(rows int) *criterion {
 	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, rows, a.Cols) }
-	return newCriterion(s.kinds, first(s.X), first(s.Y), s.be)
+	return newCriterion(s.kinds, s.turned, first(s.X), first(s.Y), s.be)
 }
 
 // shorten is p with its first lengths, each in turn, at the one of least value among them and 1/4, 1/16, … of them, for
@@ -271,32 +284,43 @@ func (c *criterion) shorten(ctx context.Context, p []float64, lengths, scales in
 	return p
 }
 
-// minimize follows the criterion down from p for so many steps, or until three lower it by less than 1/manyRows: the
-// logarithm of the likelihood of so many rows then changes by half, where Akaike's criterion counts a parameter as one.
-// It adds a weak pull of the logarithms of the lengths to their mean, which bounds those of columns that do not matter,
-// and keeps μ above leastNoise.
-func (c *criterion) minimize(ctx context.Context, p []float64, steps int) (end []float64, value float64) {
-	d, l := c.X.Cols-1, float64(c.X.Rows)
-	var at []float64
-	grad, q := make([]float64, len(p)), make([]float64, len(p))
-	evaluate := func(p []float64) {
-		if slices.Equal(p, at) {
-			return
+// pulled is the criterion with a weak pull of the logarithms of the lengths to their mean, which bounds those of columns
+// that do not matter, and of directions to the columns, and with μ above leastNoise. It writes its gradient, too.
+func (c *criterion) pulled(p, grad []float64) (value float64) {
+	q, l := slices.Clone(p), float64(c.X.Rows)
+	mu := len(p) - 2
+	noise := math.Exp(p[mu])
+	q[mu] = math.Log(leastNoise + noise)
+	value = c.evaluate(q, grad)
+	grad[mu] *= noise / (leastNoise + noise)
+	for b := range c.terms {
+		theta, g := p[b*c.d:(b+1)*c.d], grad[b*c.d:(b+1)*c.d]
+		mean := stat.Mean(theta, nil)
+		for k, v := range theta {
+			value += pull * (v - mean) * (v - mean) / l
+			g[k] += 2 * pull * (v - mean) / l
 		}
-		at = append(at[:0], p...)
-		copy(q, p)
-		mu := len(p) - 2
-		noise := math.Exp(p[mu])
-		q[mu] = math.Log(leastNoise + noise)
-		value = c.evaluate(q, grad)
-		grad[mu] *= noise / (leastNoise + noise)
-		for b := range c.terms {
-			theta, g := p[b*d:(b+1)*d], grad[b*d:(b+1)*d]
-			mean := stat.Mean(theta, nil)
-			for k, v := range theta {
-				value += pull * (v - mean) * (v - mean) / l
-				g[k] += 2 * pull * (v - mean) / l
-			}
+	}
+	turns := c.turns(grad)
+	for b, turn := range c.turns(p) {
+		for k, v := range turn {
+			value += pull * v * v / l
+			turns[b][k] += 2 * pull * v / l
+		}
+	}
+	return value
+}
+
+// minimize follows the pulled criterion down from p for so many steps, or until three lower it by less than 1/manyRows:
+// the logarithm of the likelihood of so many rows then changes by half, where Akaike's criterion counts a parameter as
+// one. It ends, too, where it would not come below goal if all steps that are left were as long as the last.
+func (c *criterion) minimize(ctx context.Context, p []float64, steps int, goal float64) (end []float64, value float64) {
+	var at []float64
+	grad := make([]float64, len(p))
+	evaluate := func(p []float64) {
+		if !slices.Equal(p, at) {
+			at = append(at[:0], p...)
+			value = c.pulled(p, grad)
 		}
 	}
 	result, _ := optimize.Minimize(optimize.Problem{
@@ -310,10 +334,30 @@ func (c *criterion) minimize(ctx context.Context, p []float64, steps int) (end [
 		},
 	}, p, &optimize.Settings{
 		MajorIterations: steps, FuncEvaluations: 2 * steps,
-		Converger: &optimize.FunctionConverge{Absolute: 1. / manyRows, Iterations: 3},
+		Converger: &converge{
+			FunctionConverge: optimize.FunctionConverge{Absolute: 1. / manyRows, Iterations: 3},
+			goal:             goal, left: steps, last: math.Inf(1),
+		},
 	}, &optimize.BFGS{})
 	if result == nil || !(result.F < math.Inf(1)) { // NaN too
 		return p, math.Inf(1)
 	}
 	return result.X, result.F
+}
+
+// converge says when a descent ends.
+type converge struct {
+	optimize.FunctionConverge
+	goal, last float64
+	left       int // steps
+}
+
+func (c *converge) Converged(loc *optimize.Location) optimize.Status {
+	step := c.last - loc.F
+	c.last = loc.F
+	c.left--
+	if loc.F-float64(c.left)*step > c.goal {
+		return optimize.FunctionConvergence
+	}
+	return c.FunctionConverge.Converged(loc)
 }
