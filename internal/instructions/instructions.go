@@ -15,8 +15,10 @@ const Variable = "IOKL_INSTRUCTIONS"
 
 var most = allowed(os.Getenv(Variable))
 
-// allowed is 0 for generic, 1 for what every processor of the last ten years has, and 2 for more.
-func allowed(name string) int {
+// level is 0 for generic, 1 for what every processor of the last ten years has, and 2 for more.
+type level int
+
+func allowed(name string) level {
 	switch name {
 	case "generic":
 		return 0
@@ -28,12 +30,18 @@ func allowed(name string) int {
 }
 
 // AVX2 allows 256-bit vectors with fused multiply-add.
-func AVX2() bool { return most >= 1 && cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) }
+func AVX2() bool { return most.avx2() }
 
 // AVX512 allows 512-bit vectors (F, DQ, VL).
-func AVX512() bool {
-	return most >= 2 && AVX2() && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL)
-}
+func AVX512() bool { return most.avx512() }
 
 // NEON allows the 128-bit vectors that every arm64 processor has.
-func NEON() bool { return most >= 1 && runtime.GOARCH == "arm64" }
+func NEON() bool { return most.neon() }
+
+func (m level) avx2() bool { return m >= 1 && cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) }
+
+func (m level) avx512() bool {
+	return m >= 2 && m.avx2() && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL)
+}
+
+func (m level) neon() bool { return m >= 1 && runtime.GOARCH == "arm64" }

@@ -4,8 +4,6 @@ import "testing"
 
 // Less is allowed by each name than by the next; AVX-512 implies AVX2.
 func TestAllowed(t *testing.T) {
-	old := most
-	defer func() { most = old }()
 	for _, c := range []struct {
 		name            string
 		vectors, widest bool
@@ -16,14 +14,12 @@ func TestAllowed(t *testing.T) {
 		{"avx512", true, true},
 		{"", true, true},
 	} {
-		most = allowed(c.name)
-		if (AVX2() || NEON()) && !c.vectors || AVX512() && !c.widest {
+		got, whole := allowed(c.name), level(2)
+		vectors, widest := got.avx2() || got.neon(), got.avx512()
+		if vectors && !c.vectors || widest && !c.widest {
 			t.Errorf("%q allows too much", c.name)
 		}
-		most = 2
-		vectors, widest := AVX2() || NEON(), AVX512()
-		most = allowed(c.name)
-		if c.vectors && vectors != (AVX2() || NEON()) || c.widest && widest != AVX512() {
+		if c.vectors && vectors != (whole.avx2() || whole.neon()) || c.widest && widest != whole.avx512() {
 			t.Errorf("%q allows too little", c.name)
 		}
 	}

@@ -37,7 +37,8 @@ var generic = set{
 	lorentzRow: lorentzRowGeneric, secular: secularGeneric, reflect3: reflect3Generic, rotate: rotateGeneric,
 }
 
-// sets lists what this machine can run, the best first; use is the one in use. Tests change it.
+// sets lists what this machine can run, the best first; use is the one in use. It is chosen when the program starts.
+// Only tests change it, so that the exported functions, with their cuts and their ends of slices, run on every set.
 var (
 	sets = append(vectorSets(), generic)
 	use  = sets[0]
