@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -26,6 +27,8 @@ type GramOptions struct {
 	// there already takes half the time of new memory, which the system clears first.
 	// After an error its contents are undefined.
 	Into []*blas.Sym
+
+	cache int64 // bytes that stay in the caches; 0 means those of the last level
 }
 
 const useInstead = "use float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)"
@@ -123,8 +126,8 @@ type builder struct {
 	stream bool
 }
 
-// cache is the size of the last-level cache in bytes.
-var cache = int64(max(cpuid.CPU.Cache.L3, cpuid.CPU.Cache.L2, 1<<20))
+// lastLevel is the size of the last-level cache in bytes.
+var lastLevel = int64(max(cpuid.CPU.Cache.L3, cpuid.CPU.Cache.L2, 1<<20))
 
 // lay lays out the rows of X, which errors call so, for the kernels with skip unset.
 func (d Dictionary) lay(X blas.General, what string, be blas.Backend, skip func(j int) bool) (laid, error) {
@@ -148,7 +151,7 @@ func (d Dictionary) lay(X blas.General, what string, be blas.Backend, skip func(
 func all(int) bool { return false }
 
 func (b *builder) allocate(opt GramOptions) {
-	b.stream = b.d.Bytes(b.X.Rows, opt.Precision) > cache
+	b.stream = b.d.Bytes(b.X.Rows, opt.Precision) > cmp.Or(opt.cache, lastLevel)
 	if b.grams = opt.Into; b.grams == nil {
 		for range b.d {
 			b.grams = append(b.grams, blas.NewSym(b.X.Rows, opt.Precision))

@@ -62,8 +62,6 @@ func maxDiff(a, b blas.General) float64 {
 
 func TestGramAgainstFormula(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	saved := cache
-	t.Cleanup(func() { cache = saved })
 	for _, l := range []int{2, 3, 64, 65, 270} {
 		X := positiveX(rng, l, 6)
 		d, err := Build(everyKernel, X, testGroups, 1)
@@ -77,9 +75,8 @@ func TestGramAgainstFormula(t *testing.T) {
 		for _, c := range []struct {
 			prec  blas.Precision
 			cache int64
-		}{{blas.Float64, saved}, {blas.Float32, saved}, {blas.Float64, 0}, {blas.Float32, 0}} {
-			cache = c.cache // 0: every matrix is written past it
-			grams, err := d.Grams(context.Background(), X, GramOptions{Precision: c.prec})
+		}{{blas.Float64, 0}, {blas.Float32, 0}, {blas.Float64, 1}, {blas.Float32, 1}} { // 1: all are written past it
+			grams, err := d.Grams(context.Background(), X, GramOptions{Precision: c.prec, cache: c.cache})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,16 +182,14 @@ func TestSameForAnyThreads(t *testing.T) {
 
 // Matrices given to be overwritten end as new ones do, whatever they held.
 func TestGramsInto(t *testing.T) {
-	saved := cache
-	t.Cleanup(func() { cache = saved })
 	X := positiveX(rand.New(rand.NewPCG(4, 3)), 143, 6)
 	d, err := Build(everyKernel, X, testGroups, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
-		for _, cache = range []int64{0, saved} {
-			want, err := d.Grams(t.Context(), X, GramOptions{Precision: prec})
+		for _, cache := range []int64{0, 1} { // 1: all are written past it
+			want, err := d.Grams(t.Context(), X, GramOptions{Precision: prec, cache: cache})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +203,7 @@ func TestGramsInto(t *testing.T) {
 					into[j].F32[i] = float32(math.NaN())
 				}
 			}
-			got, err := d.Grams(t.Context(), X, GramOptions{Precision: prec, Into: into, MaxBytes: 1})
+			got, err := d.Grams(t.Context(), X, GramOptions{Precision: prec, Into: into, MaxBytes: 1, cache: cache})
 			if err != nil {
 				t.Fatal(err)
 			}
