@@ -62,8 +62,8 @@ type method func(ctx context.Context, pt *point, goal float64) error
 var methods = map[string]func(p *productModel) method{
 	"closed":  func(p *productModel) method { return p.closed },
 	"reduced": func(p *productModel) method { return (&reduced{productModel: p}).minimize },
-	"paper":   func(p *productModel) method { return (&alternation{fit: p.fit}).minimize },
-	"okl":     func(p *productModel) method { return (&alternation{fit: p.fit, okl: true}).minimize },
+	"paper":   paper,
+	"okl":     okl,
 }
 
 // run minimises from pt, which is certified, and describes where it ends.

@@ -27,9 +27,21 @@ import (
 // ρ‖L‖²_F.
 type alternation struct {
 	*fit
-	okl bool
-	q   quadratic
-	fw  frankwolfe.Workspace
+	outputStep func(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error) // for the quadratic q
+	q          quadratic
+	fw         frankwolfe.Workspace
+}
+
+func paper(p *productModel) method {
+	a := &alternation{fit: p.fit}
+	a.outputStep = a.frankWolfe
+	return a.minimize
+}
+
+func okl(p *productModel) method {
+	a := &alternation{fit: p.fit}
+	a.outputStep = a.sylvesterL
+	return a.minimize
 }
 
 func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) error {
@@ -49,11 +61,7 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 			var err error
 			phase.Do(ctx, phase.LStep, func(ctx context.Context) {
 				t.space.quadratic(t, pt, &a.q)
-				if a.okl {
-					L, err = t.sylvesterL(&a.q)
-				} else {
-					L, err = t.frankWolfe(ctx, &a.fw, pt, &a.q, how.SDP)
-				}
+				L, err = a.outputStep(ctx, pt, how)
 			})
 			if err != nil {
 				return err
@@ -81,16 +89,15 @@ func (f *fit) inexact(pt *point, goal float64) Inexact {
 	return how
 }
 
-// frankWolfe takes the given number of plain Frank–Wolfe iterations of the L step.
-func (t *task) frankWolfe(
-	ctx context.Context, w *frankwolfe.Workspace, pt *point, q *quadratic, iterations int,
-) (*linop.Spectral, error) {
+// frankWolfe is the L step of paper, how.SDP plain Frank–Wolfe iterations.
+func (a *alternation) frankWolfe(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error) {
+	t, q := a.t, &a.q
 	L := blas.NewGeneral(t.n, t.n)
 	pt.L.Dense(t.be, L)
-	_, err := w.Solve(ctx, L, &frankwolfe.Problem{
+	_, err := a.fw.Solve(ctx, L, &frankwolfe.Problem{
 		AtA: q.AtA, AtY: q.AtY, B: q.B,
 		YY: q.YY, Samples: float64(t.l), Lambda: t.lambda, Tau: t.tau,
-	}, frankwolfe.Options{MaxIter: iterations, Tol: stepTol, Seed: t.seed, Backend: t.be})
+	}, frankwolfe.Options{MaxIter: how.SDP, Tol: stepTol, Seed: t.seed, Backend: t.be})
 	if err != nil && !errors.Is(err, frankwolfe.ErrNotConverged) {
 		return nil, err
 	}
@@ -100,8 +107,8 @@ func (t *task) frankWolfe(
 // sylvesterL is the L step of okl, by the eigendecomposition of AᵀA (mathematics.md §6):
 //
 //	AᵀA·L + L·AᵀA + 2lρL = AᵀY + YᵀA − λl·B
-func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
-	n := t.n
+func (a *alternation) sylvesterL(context.Context, *point, Inexact) (*linop.Spectral, error) {
+	t, q, n := a.t, &a.q, a.t.n
 	V, w := q.AtA, make([]float64, n)
 	if err := t.be.Syevd(V, w); err != nil {
 		return nil, err
