@@ -14,7 +14,6 @@ import (
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/sylvester"
 )
 
 // fit is one call of Solve: what is solved, and how far it has come.
@@ -44,8 +43,12 @@ type model interface {
 	fill(ctx context.Context, pt *point, idx []int) error
 	// gaps computes the certificate of pt over the kernels that were measured.
 	gaps(pt *point) error
-	// finish makes the point to return one that is certified over all kernels and in double precision.
-	finish() error
+	// salvage accepts what a cancelled C step at pt has reached, where a later fit can go on from there.
+	salvage(pt *point, goal float64)
+	// finish makes the point to return one that is certified over all kernels and outputs and in double precision.
+	finish(ctx context.Context) error
+	// freedom is that of every output at the point to return, nil where it is not defined.
+	freedom(ctx context.Context) ([]float64, error)
 }
 
 func newFit(p *Problem, opt Options, rho float64, b basis, u units) *fit {
@@ -73,27 +76,16 @@ func (f *fit) run(ctx context.Context, minimize method, pt *point) (*Result, err
 	if err == nil {
 		err = minimize(ctx, pt, f.opt.Tol)
 	}
-	if e := f.model.finish(); err == nil {
+	if e := f.model.finish(ctx); err == nil {
 		err = e
-	}
-	p, isProduct := f.model.(*productModel)
-	if isProduct && f.basis.whole != nil {
-		if e := p.coverOutputs(ctx, f.best, f.opt.Tol); err == nil {
-			err = e
-		}
 	}
 	err = f.explained(err)
 	var (
 		freedom []float64
 		unknown error // what freedom is not computed for
 	)
-	if isProduct && f.opt.Freedom && err == nil {
-		sys, single := p.form(ctx, f.best, freedomTol)
-		sys.Mu = max(sys.Mu, f.cost.raised) // the shift of the coefficients
-		var solved sylvester.Result
-		freedom, solved, unknown = sylvester.Freedom(ctx, p.solver, sys,
-			sylvester.Options{Tol: freedomTol, Single: single}, f.t.seed)
-		f.cost.count(solved)
+	if f.opt.Freedom && err == nil {
+		freedom, unknown = f.model.freedom(ctx)
 	}
 	res := f.result()
 	res.Freedom = freedom
@@ -149,8 +141,8 @@ func (f *fit) covered(ctx context.Context, pt *point) error {
 // evaluate performs the C step at pt and certifies the result over all kernels.
 func (f *fit) evaluate(ctx context.Context, pt *point, tol, goal float64) error {
 	if err := f.solve(ctx, pt, tol); err != nil {
-		if p, ok := f.model.(*productModel); ok && ctx.Err() != nil {
-			p.salvage(pt, goal)
+		if ctx.Err() != nil {
+			f.model.salvage(pt, goal)
 		}
 		return err
 	}
@@ -158,18 +150,6 @@ func (f *fit) evaluate(ctx context.Context, pt *point, tol, goal float64) error 
 		return err
 	}
 	return f.accept(pt, goal)
-}
-
-// salvage certifies what a cancelled C step has reached, by one product with each column, where that step is all of the
-// fit: a later fit goes on from there.
-func (p *productModel) salvage(pt *point, goal float64) {
-	if !p.t.fixEta || !p.t.fixL || p.t.convex() || blas.Frob(pt.X) == 0 {
-		return
-	}
-	pt.single = true // AX is not the product
-	if p.complete(pt) == nil {
-		_ = p.accept(pt, goal) // the fit ends by the error of its context
-	}
 }
 
 // accept keeps the certified pt as the point to return when it is better than the one

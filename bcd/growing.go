@@ -123,7 +123,7 @@ func (p *productModel) coverOutputs(ctx context.Context, pt *point, goal float64
 // reports false where there is no direction to add.
 func (p *productModel) grow(ctx context.Context, goal float64) (grown bool, err error) {
 	f, t := p.fit, p.t
-	if err := p.finish(); err != nil {
+	if err := p.settle(); err != nil {
 		return false, err
 	}
 	pt := f.best

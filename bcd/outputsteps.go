@@ -222,7 +222,7 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 func (d *blocks) eigenvectors(ctx context.Context, A linop.Operator, pt *point) (
 	U blas.General, s []float64, err error,
 ) {
-	p, k := d.fit.model.(*productModel), &d.t.spectrum
+	p, k := d.p, &d.t.spectrum
 	solver, ok := p.solver.(sylvester.Masked)
 	if k.eta != nil || !ok {
 		return d.t.eigenvectors(ctx, A, pt.eta)

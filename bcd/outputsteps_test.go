@@ -184,7 +184,7 @@ func TestOutputModelStays(t *testing.T) {
 	if err := f.evaluate(t.Context(), pt, 1e-11, 1e-7); err != nil {
 		t.Fatal(err)
 	}
-	d, err := newBlocks(f.fit, pt, 1e-7)
+	d, err := newBlocks(f, pt, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -249,9 +249,31 @@ func (p *productModel) resume(pt *point, s *State) {
 	p.begin(pt, s.X)
 }
 
-// finish certifies the point to return over all kernels and in double precision. The function 0
+// salvage certifies what a cancelled C step has reached, by one product with each column, where that step is all of the
+// fit.
+func (p *productModel) salvage(pt *point, goal float64) {
+	if !p.t.fixEta || !p.t.fixL || p.t.convex() || blas.Frob(pt.X) == 0 {
+		return
+	}
+	pt.single = true // AX is not the product
+	if p.complete(pt) == nil {
+		_ = p.accept(pt, goal) // the fit ends by the error of its context
+	}
+}
+
+func (p *productModel) finish(ctx context.Context) error {
+	err := p.settle()
+	if p.basis.whole != nil {
+		if e := p.coverOutputs(ctx, p.best, p.opt.Tol); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// settle certifies the point to return over all kernels and in double precision. The function 0
 // takes its place where rounding has left nothing better and no bound.
-func (p *productModel) finish() error {
+func (p *productModel) settle() error {
 	err, pt := p.complete(p.best), p.best
 	zero := &point{eta: p.t.zeroWeights(pt.eta), L: pt.L, measures: measures{fit: p.t.space.normY2()}}
 	U := pt.cert.objective
@@ -260,6 +282,16 @@ func (p *productModel) finish() error {
 		p.best = p.t.start(zero.eta, zero.L)
 	}
 	return err
+}
+
+// freedom is by the solver of the C step.
+func (p *productModel) freedom(ctx context.Context) ([]float64, error) {
+	sys, single := p.form(ctx, p.best, freedomTol)
+	sys.Mu = max(sys.Mu, p.cost.raised) // the shift of the coefficients
+	opt := sylvester.Options{Tol: freedomTol, Single: single}
+	freedom, solved, err := sylvester.Freedom(ctx, p.solver, sys, opt, p.t.seed)
+	p.cost.count(solved)
+	return freedom, err
 }
 
 // complete measures pt on all kernels, with a product in double precision and for the loss as given.

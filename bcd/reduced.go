@@ -58,7 +58,7 @@ func (r *reduced) descend(ctx context.Context, pt *point, goal float64) (*point,
 			return pt, err
 		}
 	}
-	d, err := newBlocks(r.fit, pt, goal)
+	d, err := newBlocks(r.productModel, pt, goal)
 	if err != nil {
 		return pt, err
 	}
@@ -69,6 +69,7 @@ func (r *reduced) descend(ctx context.Context, pt *point, goal float64) (*point,
 // blocks is the chart z = (η, vec L) of the product model, without blocks that are fixed or stay for a while.
 type blocks struct {
 	*descent
+	p *productModel
 	// Kernels that take part in steps. One leaves when its weight has reached 0 and the gradient keeps it there; every
 	// checkEvery iterations, and before convergence is claimed, all kernels are measured and those that a projected
 	// gradient step would raise come back.
@@ -77,8 +78,9 @@ type blocks struct {
 }
 
 // newBlocks begins at a measured point.
-func newBlocks(f *fit, pt *point, goal float64) (*blocks, error) {
-	d := &blocks{descent: &descent{fit: f, goal: goal, further: extraSteps}, active: f.t.all}
+func newBlocks(p *productModel, pt *point, goal float64) (*blocks, error) {
+	f := p.fit
+	d := &blocks{descent: &descent{fit: f, goal: goal, further: extraSteps}, p: p, active: f.t.all}
 	d.chart, d.advance = d, d.inTurn
 	if f.t.approximate() { // the bound over L is loose, and more iterations lower the objective little
 		d.further = 0

@@ -98,8 +98,14 @@ func (f *sumModel) sharpen(_ context.Context, pt *point, fall float64) error {
 	return nil
 }
 
+// salvage does nothing: a cancelled C step is not all of a fit of a sum.
+func (f *sumModel) salvage(*point, float64) {}
+
+// freedom is not defined for sums.
+func (f *sumModel) freedom(context.Context) ([]float64, error) { return nil, nil }
+
 // finish certifies the point to return over all kernels, for the loss as given.
-func (f *sumModel) finish() error {
+func (f *sumModel) finish(context.Context) error {
 	f.s.hold(false)
 	return f.covered(context.Background(), f.best)
 }
