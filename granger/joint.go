@@ -184,7 +184,8 @@ func gain(before, losses []float64) float64 {
 
 // leaveOneOut are the squared errors of each sample when it is left out, e_a/(1 − H_aa) with the
 // residuals e, for eigenvectors V and values of the projected kernel matrix, the targets
-// rotated = VᵀY, and the orthonormal columns U that are projected off.
+// rotated = VᵀY, and the orthonormal columns U that are projected off. H has the projection on U too, a model without
+// penalty, which a [sylvester.LeaveOut] of the projected kernel matrix does not know of.
 func leaveOneOut(
 	be blas.Backend, V blas.General, values []float64, rotated blas.General, mu float64, U blas.General,
 ) []float64 {
