@@ -254,7 +254,7 @@ func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 	method.Say("learning without each of %d folds", opt.IntervalFolds)
 	folds, err := method.WithoutFolds(ctx, f, opt.setting(), opt.IntervalFolds)
 	if ctx.Err() != nil {
-		return nil, nil // what the fit to all rows has then is worth having
+		return nil, nil // the fit to all rows is still the result
 	}
 	return folds, err
 }
@@ -316,10 +316,11 @@ const noiseRounds = 2
 // solveNoisy is solve with targets weighted by 1/σ̂²(x). σ̂² is learned from the errors of models without each fold,
 // the first of which weigh all targets alike. k folds are the same in all rounds.
 func (opt Options) solveNoisy(ctx context.Context, d learn.Data) (*Model, error) {
-	rows, ok := d.(*samples.Rows)
+	given, ok := d.(*samples.Rows)
 	if !ok {
 		return nil, fault.Input("the noise is learned for rows in memory")
 	}
+	rows := given
 	keep, method := opt.IntervalFolds, opt.method()
 	opt.LearnNoise, opt.oneSetting, opt.IntervalFolds = false, true, max(keep, 0)
 	var spread *model.Model
@@ -329,10 +330,10 @@ func (opt Options) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 		if err != nil {
 			return nil, err
 		}
-		if spread, err = opt.spread(ctx, d.(*samples.Rows), folds); err != nil {
+		if spread, err = opt.spread(ctx, given, folds); err != nil {
 			return nil, err
 		}
-		if rows, err = opt.weighed(ctx, d.(*samples.Rows), spread); err != nil {
+		if rows, err = opt.weighed(ctx, given, spread); err != nil {
 			return nil, err
 		}
 	}

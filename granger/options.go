@@ -32,7 +32,7 @@ func KernelsFor(nodes, rows int) []string {
 // published figures of this package come from.
 type Options struct {
 	Lag int `json:"lag"` // how many past values of each series are used; 0 means 1
-	// SPEC strings of package kernel, "groups" standing for each node's past; nil means those of KernelsFor
+	// SPEC strings of package kernel, "groups" for each node's past; nil means those of KernelsFor
 	Kernels []string `json:"kernels"`
 	// the value k steps back counts Decay^(k-1) in distances; 0 means 0.5, 1 weighs all alike
 	Decay float64 `json:"decay"`

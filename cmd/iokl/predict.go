@@ -33,7 +33,7 @@ type predictFlags struct {
 	axis       string // points of it to predict
 	keep       string
 	kept       *table.Texts // nil where there are none
-	beyond     far          // values of the inputs so far that are far from those learned from
+	far        far          // values of the inputs so far that are far from those learned from
 }
 
 func newPredictCmd() *cobra.Command {
@@ -167,7 +167,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 	}
 	block := blas.NewGeneral(predictRows, r.Cols())
 	rows := 0
-	p.beyond.low, p.beyond.high = model.InputLimits()
+	p.far.low, p.far.high = model.InputLimits()
 	done := func() error {
 		warn(cmd.ErrOrStderr(), table.Unseen(r))
 		return r.Close()
@@ -182,7 +182,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 			return nil, err
 		}
 		rows += k
-		p.beyond.note(X)
+		p.far.note(X)
 		return p.sure.answer(cmd.Context(), model, blas.Dense(X))
 	}}, nil
 }
@@ -288,7 +288,7 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 		warn(cmd.ErrOrStderr(),
 			[]string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
 	}
-	warn(cmd.ErrOrStderr(), p.beyond.warnings(p.x, model.InputNames()))
+	warn(cmd.ErrOrStderr(), p.far.warnings(p.x, model.InputNames()))
 	if p.fill.on {
 		report.Filled = &p.fill.count
 		if !p.quiet {

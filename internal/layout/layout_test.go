@@ -345,8 +345,8 @@ func rawLines(text []byte) map[int]bool {
 	}
 }
 
-// together are the folders that docs/architecture.md names in place of each package below them.
-var together = []string{"bench", "blas", "cmd", "internal/learn"}
+// asOne are the folders that docs/architecture.md names in place of each package below them.
+var asOne = []string{"bench", "blas", "cmd", "internal/learn"}
 
 // TestArchitecture compares the table of packages and their users with the imports.
 func TestArchitecture(t *testing.T) {
@@ -361,7 +361,7 @@ func TestArchitecture(t *testing.T) {
 			return
 		}
 		users[user] = slices.Clip(users[user]) // a package without users is there too
-		for _, f := range together {
+		for _, f := range asOne {
 			if under(user, []string{f}) {
 				user = f
 			}

@@ -44,7 +44,7 @@ func HeldOut(
 		}
 	}
 	if errors.Is(err, iokl.ErrInput) || ctx.Err() != nil {
-		return nil, nil // what is learned is worth having without
+		return nil, nil // the report does without
 	}
 	return h, err
 }
