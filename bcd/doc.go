@@ -1,4 +1,5 @@
-// Package bcd learns input kernel, output kernel and function together:
+// Package bcd fits one regression to many outputs, and learns with it how much each kernel on the inputs counts (the
+// input kernel) and how the outputs go together (the output kernel):
 //
 //	minimise over C, L ∈ S(τ), η ≥ 0:  (1/l)‖K_η C L − Y‖²_F + λ·tr(Cᵀ K_η C L) + λ·ω(η)
 //

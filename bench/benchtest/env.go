@@ -1,4 +1,4 @@
-// Package benchtest serves the tests of cases.
+// Package benchtest runs cases of mklbench quickly in their tests.
 package benchtest
 
 import "github.com/iokl/iokl/bench"
