@@ -4,6 +4,9 @@
 //
 // Matrices are row-major. Results do not depend on the number of threads when
 // those of the BLAS do not.
+//
+// go test ./blas -bench LAPACK and mklbench run eigen measure what the block sizes, and the orders from which another
+// method serves, give.
 package lapack
 
 import (
