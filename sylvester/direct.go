@@ -22,7 +22,7 @@ type factors interface {
 	// factor takes over K, and the memory it is in. Once ctx has ended the factors mean nothing.
 	factor(ctx context.Context, be blas.Backend, K blas.General) error
 	// apply writes to X the solutions of (ρ_j·K + μI)·x_j = b_j; B and work, of the
-	// shape of X, are lost. It returns the number of factorizations.
+	// shape of X, are overwritten. It returns the number of factorizations.
 	apply(ctx context.Context, be blas.Backend, X, B, work blas.General, rho []float64, mu float64) (int, error)
 	// norm is an upper bound of ‖K‖₂.
 	norm() float64
@@ -84,7 +84,7 @@ func (s *direct) round(ctx context.Context, f *frame, round int) error {
 	} else {
 		right, work = f.rt, f.yt
 	}
-	f.rotated = false // Ỹ is lost
+	f.rotated = false // Ỹ is overwritten
 	count, err := s.apply(ctx, f.be, f.ct, right, work, f.rho, f.mu)
 	f.res.Iter += count
 	switch {

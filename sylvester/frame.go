@@ -220,7 +220,7 @@ func (f *frame) toColumns(dst blas.General, A blas.General, alpha float64) {
 
 // restore computes C = (a/b)·C̃·Vᵀ + (Y − Y·V·Vᵀ)/μ: outside the range of L the
 // solution is Y/μ. That part is projected twice, since what a single projection
-// leaves of Ỹ by rounding would be divided by a possibly tiny μ. rt is lost.
+// leaves of Ỹ by rounding would be divided by a possibly tiny μ. rt is overwritten.
 func (f *frame) restore() {
 	switch f.sys.L.Rank() {
 	case f.Y.Cols:

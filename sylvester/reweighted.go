@@ -92,19 +92,19 @@ func (s *Reweighted) Solve(
 	}
 	s.same(sys)
 	// Few cells take more iterations than usual, and others as many as in the call before. At an L that has taken as
-	// many as are worth a factor, it is likely to serve more calls.
-	worth, expected := s.factorIterations(sys, cells), max(4*usualSolves, float64(s.last))+float64(s.spent)
-	if done, err := s.bordered(ctx, B, sys, cells, norm, opt, &res, min(1, expected/worth)); done || err != nil {
+	// many as cost as much as a factor, a factor is likely to serve more calls.
+	limit, expected := s.factorIterations(sys, cells), max(4*usualSolves, float64(s.last))+float64(s.spent)
+	if done, err := s.bordered(ctx, B, sys, cells, norm, opt, &res, min(1, expected/limit)); done || err != nil {
 		return res, err
 	}
-	if worth < expected {
+	if limit < expected {
 		if done, err := s.direct(ctx, B, sys, cells, norm, opt, &res); done || err != nil {
 			return res, err
 		}
-		worth = math.Inf(1)
+		limit = math.Inf(1)
 	}
 	within := opt
-	within.MaxIter = int(min(float64(opt.MaxIter), worth))
+	within.MaxIter = int(min(float64(opt.MaxIter), limit))
 	err := s.iterate(ctx, sys, cells, norm, within, &res)
 	if errors.Is(err, ErrNotConverged) && within.MaxIter < opt.MaxIter {
 		if done, failed := s.direct(ctx, B, sys, cells, norm, opt, &res); done || failed != nil {

@@ -22,7 +22,8 @@ import (
 // columns still active, each with its own step lengths, and a column that has
 // converged leaves the block. The columns share one budget for the squared
 // residual, Σ_j ‖r_j‖² ≤ budget, so that an easy column leaves what it does not
-// need to the hard ones.
+// need to the hard ones. Package cg has one step length for all columns, those of one system: shared by many shifts, it
+// takes as many iterations as their joint spectrum asks for, and no column leaves.
 //
 // Scratch: four l×r blocks, with a preconditioner of rank q also two q×r.
 type shifted struct {
