@@ -38,10 +38,12 @@ type keeper struct {
 // point is the state of a solve after an iteration.
 type point struct{ residual, work float64 }
 
-// Costs are in flops of large matrix products; an eigendecomposition takes the time of
-// decomposeCubes·l³ of them. They decide between methods only.
+// DecomposeCubes·l³ flops of large matrix products take the time of an eigendecomposition of order l. It decides
+// between methods only.
+const DecomposeCubes = 10.
+
+// Costs are in flops of large matrix products. They decide between methods only.
 const (
-	decomposeCubes = 10.
 	// exactBelow is keeper.below for the methods that choose.
 	exactBelow = 400
 	// usualSolves is the number of full-grid solves, and of iterations behind a sketch,
@@ -74,7 +76,7 @@ func sketchWork(l, q float64) float64 { return 4*l*l*q + 10*l*q*q }
 func (k *keeper) renewal(l int) float64 {
 	fl := float64(l)
 	if k.exact {
-		return decomposeCubes * fl * fl * fl
+		return DecomposeCubes * fl * fl * fl
 	}
 	return sketchWork(fl, fl/8)
 }
@@ -157,7 +159,7 @@ func (k *keeper) hopeless(sys System) bool {
 	enough := float64(q) * math.Pow(s[q-1]*sys.L.S[0]/(k.gap(sys)*sys.Mu), 1/max(slope, 0.1))
 	fl, fr := float64(l), float64(r)
 	by := sketchWork(fl, enough) + usualSolves*(k.each+16*fl*enough*fr)
-	return by > decomposeCubes*fl*fl*fl+usualSolves*gridWork(l, l, r)
+	return by > DecomposeCubes*fl*fl*fl+usualSolves*gridWork(l, l, r)
 }
 
 // overdue reports, after an iteration that has left the given residual for the work so
@@ -171,7 +173,7 @@ func (k *keeper) overdue(sys System, residual, work, tol float64) bool {
 	}
 	l, r := sys.K.Dim(), sys.L.Rank()
 	if !k.only && !k.exact && k.coarse(sys) {
-		all := decomposeCubes*math.Pow(float64(l), 3) + usualSolves*gridWork(l, l, r)
+		all := DecomposeCubes*math.Pow(float64(l), 3) + usualSolves*gridWork(l, l, r)
 		if left > all {
 			k.exact = true
 			return true

@@ -252,16 +252,13 @@ func (r *ridge) along(
 	return ctx.Err()
 }
 
-// Costs in units of l³ flops of large matrix products, of matrices of order l: a reduction to tridiagonal form, and
-// an eigendecomposition.
-const (
-	reductionCubes     = 4.
-	decompositionCubes = 10.
-)
+// reductionCubes·l³ flops of large matrix products take the time of a reduction to tridiagonal form of order l; see
+// [sylvester.DecomposeCubes].
+const reductionCubes = 4.
 
 // cheaperByHoles reports whether byHoles is forecast to take fewer flops than a reduction for every pattern.
 func cheaperByHoles(parts []pattern, l, lambdas int) bool {
-	separate, shared := 0., decompositionCubes+float64(lambdas)
+	separate, shared := 0., sylvester.DecomposeCubes+float64(lambdas)
 	for _, p := range parts {
 		share := float64(len(p.rows)) / float64(l)
 		separate += reductionCubes * share * share * share
