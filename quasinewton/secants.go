@@ -12,9 +12,7 @@ import (
 // affine. Walker and Ni, doi:10.1137/10078356X. The zero value is an iteration that has not begun.
 type Secants struct{ points, steps [][]float64 }
 
-// secantsMost is the number of points that are kept. Tests of output steps take so many C steps to a gap of 1e-6
-// with 5, 8 and 12 points: weights 69, 59, none; tails none, 121, 113; Huber 28, 32, 32. None: the gap stays at 3e-6,
-// where rounding decides.
+// secantsMost is the number of points that are kept. Figures in docs/decisions/2026-11-27-constants.md.
 const secantsMost = 8
 
 // Used reports whether the last point was extrapolated.

@@ -1,6 +1,6 @@
-// Package rff makes explicit feature maps z: ℝᵈ → ℝᴰ whose inner products give
-// or approximate a kernel, z(x)ᵀz(x') ≈ k(x,x'), so that the learning problem
-// can be solved in feature space, free of the number of samples.
+// Package rff makes random Fourier features and other explicit feature maps z: ℝᵈ → ℝᴰ.
+// Their inner products give or approximate a kernel, z(x)ᵀz(x') ≈ k(x,x'), so that the
+// learning problem can be solved in feature space, in memory free of the number of samples.
 //
 //   - Random Fourier features (Rahimi and Recht 2007) for kernels of x−x', with
 //     frequencies drawn from the kernel's spectral density: pairs
@@ -41,9 +41,8 @@
 // At equal D, pairs (the default) have half as many frequencies and half the cost of the transform, and come nearer to
 // the kernel: for the Gaussian kernel with orthogonal directions 2 times and more, for the Laplacian about as near.
 // Twice as many frequencies, with phases that are spread evenly over the circle and each uniform, give a fit more
-// functions to choose from: its error on new samples was between 9 % smaller and 1 % larger with phases in regressions
-// on smooth functions, within 2 % either way on handwritten digits, and up to 1 % larger on sums of quick waves. On 20
-// columns qmc phases did 1 % better than the other phases.
+// functions to choose from: its error on new samples is smaller on smooth functions, and may be a little larger
+// elsewhere. Figures in docs/decisions/2026-11-27-constants.md.
 //
 // # Memory and reproducibility
 //

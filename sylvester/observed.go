@@ -158,8 +158,8 @@ type cellBorder struct {
 	spent float64 // flops since the factor was made
 }
 
-// borderShare is the part of a new factor that borders may cost before it is made: it serves the calls that follow. At
-// 1, nineteen quantiles take 3 to 10 % more processor time.
+// borderShare is the part of a new factor that borders may cost before it is made: it serves the calls that follow.
+// Figures in docs/decisions/2026-11-26-kinks.md.
 const borderShare = 0.5
 
 // set is for cells, and reports false where borders since the factor was made cost more than the given share of a new

@@ -24,11 +24,8 @@ import (
 // which conjugate gradients correct for missing cells and weights where there are any; see
 // [NewMasked]. Where the L_j are multiples of one matrix it is the system itself. An
 // iteration multiplies every K_j by rank(L_j) columns, and adds a product or two by
-// eigenvectors of K̄, or the leading ones where these are forecast to do. Iterations to
-// 1e-6 for five kernels, l = 450, n = 12, at λ = 1e-2, 1e-3 and 1e-4: 10, 12 and 13 where
-// the L_j have 70 % in common, 14, 23 and 27 where they are unrelated and of full rank,
-// 26, 80 and 180 where they are unrelated and of rank 3, against 40, 110 and 340, of rank
-// 3 260, without a preconditioner (TestSumIterations).
+// eigenvectors of K̄, or the leading ones where these are forecast to do. The less the L_j
+// have in common, the more iterations there are; docs/decisions/2026-11-27-constants.md counts them.
 //
 // It keeps scratch and the decomposition of K̄, which serves until weights or kernels
 // have changed so much that a new one is forecast to be faster; it serves one

@@ -22,19 +22,18 @@ import (
 )
 
 const (
-	// nearRows is the number of rows that a variance is conditioned on. On the functions of TestNeighbours, with 1200
-	// rows, mean log densities with 128 were .006 above those with 64 at most, and .03 above those with 32; a variance
-	// took 2 to 4 times as long with 128.
+	// nearRows is the number of rows that a variance is conditioned on. Figures of it and of reducedFrom
+	// are in docs/decisions/2026-11-27-constants.md.
 	nearRows = 64
 	// reducedFrom is the number of different eigenvalues of L from which K_N is reduced to a tridiagonal matrix once,
-	// not factorized for each: of order nearRows, a reduction takes as long as nine factors (130 and 15 µs).
+	// not factorized for each: of order nearRows, a reduction takes as long as nine factors.
 	reducedFrom = 10
 	// residualRows is the number of rows whose residuals are computed: of a share p of new targets, theirs then tells
 	// √(p(1−p)/4000), .8 % at most. The factor of variances that they choose may be one standard error of a log density
-	// worse than the best: where noise grew with an input, 1000 rows lost .010, 4000 .003 and 16,000 none of what the
-	// best factor gains, and no number of rows differed by .001 where noise is normal or has Student's distribution.
+	// worse than the best. Figures in docs/decisions/2026-11-24-rows-of-the-factor.md.
 	residualRows = 4000
-	// heavyRows is the number of largest residuals whose part of the noise is not sampled.
+	// heavyRows is the number of largest residuals whose part of the noise is not sampled. The mean of the estimate
+	// does not depend on it, only how much it varies.
 	heavyRows = 200
 )
 

@@ -138,9 +138,9 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 
 const (
 	// residualSamples is how many samples, at most, residuals are measured on: the median of so many absolute values
-	// has a standard error of 4 %, and a decomposition takes a tenth of a second.
+	// has a standard error of 4 %. The number bounds the order of a decomposition.
 	residualSamples = 1000
-	// residualSteps ends an iteration whose deviations do not settle to residualTol.
+	// residualSteps ends an iteration whose deviations do not settle to residualTol, well below that error.
 	residualSteps = 50
 	residualTol   = 1e-2
 )
