@@ -176,7 +176,8 @@ func (g *design) dictionary() error {
 }
 
 // freePart is the share of the samples up to which the columns of a node's own
-// past are left unpenalized.
+// past are left unpenalized. It is the rule of thumb of ten samples for each free
+// coefficient; no measurement of it is recorded.
 const freePart = 0.1
 
 // ownFree says whether the linear own past of node k is left unpenalized: there

@@ -18,6 +18,9 @@ import (
 	"github.com/iokl/iokl/kernel"
 )
 
+// The doubt is that of docs/decisions/2026-11-22-short-series.md, where the graphs compared have the other values, too.
+// Samples and rounds bound the time, of an eigendecomposition for each target and round. The share lets a kernel that
+// explains everything count as much as the others together. No comparison with other values of these is recorded.
 const (
 	// of the weight of all other kernels, for a kernel that explains all that a linear one leaves
 	jointShare     = 1

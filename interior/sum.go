@@ -10,7 +10,8 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Constants of the method for sums.
+// Constants of the method for sums. They change its steps, not the certificate that ends them:
+// docs/decisions/2026-11-27-constants.md has half and twice of them.
 const (
 	sumLift  = 0.3  // least eigenvalue of the L_j it starts from, relative to the mean
 	sumFall  = 0.05 // least factor of ν between steps

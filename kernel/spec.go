@@ -289,7 +289,8 @@ func (s Spec) appendParams(fields []string, optional bool) []string {
 // BenchmarkTransform of package rff, 10 to 15 for 64 to 1500 columns.
 const hadamardCost = 14
 
-// hadamardGain is how much faster structured frequencies must be to be chosen.
+// hadamardGain is how much faster structured frequencies must be to be chosen, since their rows are Gaussian only in
+// the limit: docs/decisions/2026-11-21-random-features.md.
 const hadamardGain = 2
 
 // Cheapest is the sampler of random features that the sampler auto stands for: of

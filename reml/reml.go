@@ -28,7 +28,9 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// The prior, and the damping of Newton's steps relative to the mean diagonal of the average information.
+// The prior, and the damping of Newton's steps relative to the mean diagonal of the average information. The share of
+// the prior is chosen in docs/decisions/2026-11-22-likelihood-prior.md. The damping changes the steps to the maximum,
+// not where it is: docs/decisions/2026-11-27-constants.md.
 const (
 	priorVariance = 0.5 // share of the variance that all kernels have at the mode of the prior
 	dampingStart  = 1e-2

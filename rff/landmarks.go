@@ -32,7 +32,8 @@ func choose(n, s int, rng *rand.Rand) []int {
 	return picked
 }
 
-// Landmarks need not be a local optimum of k-means: few rounds on few samples do.
+// Landmarks need not be a local optimum of k-means: few rounds on few samples do. Both numbers bound the time; the
+// landmarks compared in docs/decisions/2026-11-24-landmarks.md are those that they give.
 const (
 	kmeansRounds   = 6
 	kmeansPerPoint = 20 // samples looked at for each centre

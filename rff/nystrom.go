@@ -85,7 +85,8 @@ func projection(k *kernel.Kernel, z blas.General) (blas.General, error) {
 }
 
 // regular is the smallest square of a diagonal element of R, relative to the
-// largest and in units of rounding, for which R⁻¹ is taken.
+// largest and in units of rounding, for which R⁻¹ is taken. It is a margin above the
+// rounding of the factorization; where it is not met, eigenvectors take the place of R.
 const regular = 1e3
 
 // inverseFactor is R⁻¹ (s×s, upper triangle) of the Gram matrix RᵀR, unless

@@ -57,7 +57,9 @@ type Newton struct {
 	slope, W             blas.General // w·(−∂φ/∂F) and W at F⁰
 }
 
-// Constants of the method.
+// Constants of the method. The rules of κ are in docs/decisions/2026-11-26-kinks.md, with what was tried beside them;
+// go test . -bench Losses measures the whole. But for openTarget they change the number of
+// steps, not the certificate that ends a call: docs/decisions/2026-11-27-constants.md has half and twice of most.
 const (
 	newtonSteps  = 200
 	newtonIdle   = 30      // steps in a row that do not halve the gap

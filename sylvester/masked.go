@@ -240,8 +240,8 @@ func (s *masked) iterate(ctx context.Context, sys System, opt Options, res *Resu
 	return err
 }
 
-// insteadMost is the number of observed cells up to which a factor, of 72 MB then, may take the
-// place of iterations.
+// insteadMost is the number of observed cells up to which a factor may take the place of iterations. It is a bound of
+// the memory, 72 MB, and not a measured value.
 const insteadMost = 3000
 
 // direct solves by Cholesky's factor, with conjugate gradients for its rounding.

@@ -51,7 +51,8 @@ type missingCells struct {
 // errLimit says that the applications of Ā⁻¹ are spent.
 var errLimit = errors.New("sylvester: the full-grid solves are spent")
 
-// sparse is the mean weight below which the correction pays: iterations fall by more than half.
+// sparse is the mean weight below which the correction pays: iterations fall by more than half. It and missingPatience
+// change the work alone; figures in docs/decisions/2026-11-27-constants.md.
 const sparse = 0.2
 
 // missingPatience is how many iterations may pass without a lower residual.

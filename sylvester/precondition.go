@@ -42,7 +42,9 @@ type point struct{ residual, work float64 }
 // between methods only.
 const DecomposeCubes = 10.
 
-// Costs are in flops of large matrix products. They decide between methods only.
+// Costs are in flops of large matrix products. They decide between methods only. The numbers beside them are of the
+// size that docs/decisions/2026-11-22-missing-cells.md measures; docs/decisions/2026-11-27-constants.md says what half
+// and twice of usualSolves and sketchGap change.
 const (
 	// exactBelow is keeper.below for the methods that choose.
 	exactBelow = 400
@@ -251,7 +253,8 @@ func (p *preconditioned) load(cells *linop.Cells, C, Y blas.General) {
 	}
 }
 
-// relInexact is how far [missingCells] goes where its system is only near the one to solve.
+// relInexact is how far [missingCells] goes where its system is only near the one to solve. The work hardly depends on
+// it: docs/decisions/2026-11-22-missing-cells.md.
 const relInexact = 0.1
 
 // solve improves x until A·x = b holds to the tolerance, with the decomposition kept. A factor for the cells takes over
@@ -320,8 +323,8 @@ func (p *preconditioned) byGrid(ctx context.Context, t target, opt Options, res 
 	return err
 }
 
-// fewMissing is the mean of 1 − w up to which correcting for the missing cells takes fewer flops than a factor:
-// 15 iterations to 1e-3 for 2 %, 83 for 24 %, where 18 behind a factor do.
+// fewMissing is the mean of 1 − w up to which correcting for the missing cells takes fewer flops than a factor. Figures
+// in docs/decisions/2026-11-23-leading-pairs.md.
 const fewMissing = 0.05
 
 // factors reports whether a [cellFactor] is to precondition the system of the cells.

@@ -131,7 +131,8 @@ type layoutVotes struct {
 // yearSpan is the earliest and the latest date of a year.
 type yearSpan struct{ first, most float64 }
 
-// hopeless is the number of cells of which one must be a date for others to be tried.
+// hopeless is the number of cells of which one must be a date for others to be tried. It bounds the time that a column
+// of text takes; no measurement of it is recorded. Dates that begin later in a column are not found.
 const hopeless = 20
 
 // note counts a cell that is no number.

@@ -213,7 +213,8 @@ const (
 	speedRows, speedOrder = 1024, 4096
 	speedColumns          = 64 // of a product, at most
 	// A system at a λ that cross-validation chooses takes about usualProducts products with K. Weights are learned in
-	// about usualSteps passes over the kernels.
+	// about usualSteps passes over the kernels. Both are orders of magnitude, of the counts in docs/decisions: what is
+	// predicted by them is a time, which a budget is compared with.
 	usualProducts, usualSteps = 100, 20
 )
 
