@@ -38,8 +38,8 @@ type keeper struct {
 // point is the state of a solve after an iteration.
 type point struct{ residual, work float64 }
 
-// DecomposeCubes·l³ flops of large matrix products take the time of an eigendecomposition of order l. It decides
-// between methods only.
+// DecomposeCubes is the time of an eigendecomposition of order l, in that of l³ flops of large matrix products. It
+// decides between methods only.
 const DecomposeCubes = 10.
 
 // Costs are in flops of large matrix products. They decide between methods only. The numbers beside them are of the

@@ -252,8 +252,7 @@ func (r *ridge) along(
 	return ctx.Err()
 }
 
-// reductionCubes·l³ flops of large matrix products take the time of a reduction to tridiagonal form of order l; see
-// [sylvester.DecomposeCubes].
+// reductionCubes is the time of a reduction to tridiagonal form, in the unit of [sylvester.DecomposeCubes].
 const reductionCubes = 4.
 
 // cheaperByHoles reports whether byHoles is forecast to take fewer flops than a reduction for every pattern.
