@@ -16,22 +16,22 @@ import (
 const DefaultOutputKernel = columns.DefaultKernel
 
 // checkAxis refuses what does not go with an axis of the outputs, and closes what L is where λ is given.
-func (opt Options) checkAxis() (Options, error) {
+func (opt *checked) checkAxis() error {
 	switch {
 	case opt.OutputAxis == nil && opt.OutputKernel != "":
-		return opt, fault.Input("output kernel %s: it is one between points of an axis of the outputs, which is not "+
+		return fault.Input("output kernel %s: it is one between points of an axis of the outputs, which is not "+
 			"given", opt.OutputKernel)
 	case opt.OutputAxis == nil:
-		return opt, nil
+		return nil
 	case opt.classes != nil:
-		return opt, fault.Input("classes are no points of an axis: leave out the axis of the outputs")
+		return fault.Input("classes are no points of an axis: leave out the axis of the outputs")
 	case opt.Loss != "" && opt.Loss != "squared":
-		return opt, fault.Input("an axis of the outputs goes with the squared loss, not with %s", opt.Loss)
+		return fault.Input("an axis of the outputs goes with the squared loss, not with %s", opt.Loss)
 	case opt.Learn.OutputKernel() && opt.Learn != "":
-		return opt, fault.Input("learning %s learns L, which is a kernel on the axis of the outputs: learn eta or "+
+		return fault.Input("learning %s learns L, which is a kernel on the axis of the outputs: learn eta or "+
 			"none, or leave the choice open", opt.Learn)
 	case opt.Model == learn.Sum || opt.Global:
-		return opt, fault.Input("the sum of separable kernels learns all output kernels: leave out the axis of the " +
+		return fault.Input("the sum of separable kernels learns all output kernels: leave out the axis of the " +
 			"outputs")
 	}
 	if !opt.Open() && opt.OutputKernel == "" {
@@ -40,11 +40,11 @@ func (opt Options) checkAxis() (Options, error) {
 	if !opt.Open() && opt.Learn == "" {
 		opt.Learn = learn.Weights
 	}
-	return opt, nil
+	return nil
 }
 
 // place makes OutputAxis the axis of n outputs.
-func (opt *Options) place(n int) (err error) {
+func (opt *checked) place(n int) (err error) {
 	if opt.OutputAxis == nil {
 		return nil
 	}

@@ -36,7 +36,7 @@ type Chosen struct {
 
 // comparison is what cross-validation found for options that were open.
 type comparison struct {
-	asked Options // as they were
+	asked checked // as they were
 	found Chosen
 }
 
@@ -55,7 +55,7 @@ func (c *Chosen) warning(silent []string, n int) string {
 }
 
 // chosen is the setting that a fit took.
-func (opt *Options) chosen(end *learn.Outcome) *Chosen {
+func (opt *checked) chosen(end *learn.Outcome) *Chosen {
 	var c Chosen
 	if opt.compared != nil {
 		c = opt.compared.found

@@ -26,7 +26,7 @@ type CVPoint = choose.Point
 type CVResult struct {
 	choose.Result
 	data learn.Data
-	opt  Options
+	opt  checked
 }
 
 // Fit fits the best setting to all samples that were compared, with what the comparison has made of them:
@@ -61,7 +61,7 @@ func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
 }
 
 // bestOptions is the options with the kernels, norm, τ and λ of the best point.
-func (r *CVResult) bestOptions() Options {
+func (r *CVResult) bestOptions() checked {
 	p, opt := r.Chosen(), r.opt
 	opt.compared = &comparison{asked: r.opt, found: Chosen{
 		Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant,
@@ -92,29 +92,29 @@ func (r *CVResult) bestOptions() Options {
 //
 // Without kernels, one race finds them: see docs/choosing.md.
 func CrossValidate(ctx context.Context, X, Y mat.Matrix, opt Options) (*CVResult, error) {
-	d, opt, err := rowsOf(X, Y, opt)
+	d, c, err := rowsOf(X, Y, opt, nil)
 	if err != nil {
 		return nil, err
 	}
-	return opt.crossValidate(ctx, d, nil, false)
+	return c.crossValidate(ctx, d, nil, false)
 }
 
 // CrossValidateClasses is CrossValidate of the settings of [FitClasses].
 func CrossValidateClasses(ctx context.Context, X mat.Matrix, labels []string, opt Options) (*CVResult, error) {
-	d, opt, err := classesOf(X, labels, opt)
+	d, c, err := classesOf(X, labels, opt)
 	if err != nil {
 		return nil, err
 	}
-	return opt.crossValidate(ctx, d, nil, false)
+	return c.crossValidate(ctx, d, nil, false)
 }
 
 // CrossValidateGram is CrossValidate on Gram matrices of the caller's.
 func CrossValidateGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options) (*CVResult, error) {
-	d, opt, err := gramsOf(ctx, grams, Y, opt)
+	d, c, err := gramsOf(ctx, grams, Y, opt)
 	if err != nil {
 		return nil, err
 	}
-	return opt.crossValidate(ctx, d, nil, false)
+	return c.crossValidate(ctx, d, nil, false)
 }
 
 // DefaultNorms are the regularizers that cross-validation chooses from when

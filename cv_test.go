@@ -28,7 +28,7 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 	for name, tau := range map[string]float64{"default τ": 0, "τ = 6": 6} {
 		t.Run(name, func(t *testing.T) {
 			opt := Options{Kernels: []string{"gaussian:each:median*0.5,1", "poly:1:all:0"}, Tau: tau, Learn: "none"}
-			d, checked, err := rowsOf(X, Y, opt)
+			d, checked, err := rowsOf(X, Y, opt, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,35 +38,34 @@ import (
 // options that make no sense are [ErrInput], matrices beyond opt.MaxBytes
 // [ErrMemory], both without a model.
 func Fit(ctx context.Context, X, Y mat.Matrix, opt Options) (*Model, error) {
-	d, opt, err := rowsOf(X, Y, opt)
+	d, c, err := rowsOf(X, Y, opt, nil)
 	if err != nil {
 		return nil, err
 	}
-	return opt.fit(ctx, d)
+	return c.fit(ctx, d)
 }
 
 // FitClasses learns to tell classes apart: a target of 0 or 1 for each class,
 // standardised. The model's Classify gives the class of the largest output. A sample
 // without a label, "", is left out.
 func FitClasses(ctx context.Context, X mat.Matrix, labels []string, opt Options) (*Model, error) {
-	d, opt, err := classesOf(X, labels, opt)
+	d, c, err := classesOf(X, labels, opt)
 	if err != nil {
 		return nil, err
 	}
-	return opt.fit(ctx, d)
+	return c.fit(ctx, d)
 }
 
 // classesOf makes data of a table and class labels.
-func classesOf(X mat.Matrix, labels []string, opt Options) (learn.Data, Options, error) {
+func classesOf(X mat.Matrix, labels []string, opt Options) (learn.Data, checked, error) {
 	Y, classes := OneHot(labels)
 	if len(classes) < 2 {
-		return nil, opt, fault.Input("%d samples of one class: there is nothing to tell apart", len(labels))
+		return nil, checked{}, fault.Input("%d samples of one class: there is nothing to tell apart", len(labels))
 	}
 	if opt.OutputNames == nil {
 		opt.OutputNames = classes
 	}
-	opt.classes = classes
-	return rowsOf(X, Y, opt)
+	return rowsOf(X, Y, opt, classes)
 }
 
 // FitGram learns Y (l×n) from m Gram matrices (l×l, symmetric, positive
@@ -74,20 +73,20 @@ func classesOf(X mat.Matrix, labels []string, opt Options) (learn.Data, Options,
 // unless opt.Standardize says so, and opt.Kernels is not used. The model
 // predicts from cross-Gram matrices, by PredictGram.
 func FitGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options) (*Model, error) {
-	d, opt, err := gramsOf(ctx, grams, Y, opt)
+	d, c, err := gramsOf(ctx, grams, Y, opt)
 	if err != nil {
 		return nil, err
 	}
-	return opt.fit(ctx, d)
+	return c.fit(ctx, d)
 }
 
 // OneHot turns class labels into targets: Y_ik is 1 when sample i is of class k
 // and else 0. The classes are sorted, as numbers when all of them are numbers.
 func OneHot(labels []string) (Y *mat.Dense, classes []string) { return columns.OneHot(labels) }
 
-// rowsOf checks the options and makes data of a table.
-func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
-	opt, err := opt.check(false)
+// rowsOf checks the options and makes data of a table, whose targets stand for classes unless these are nil.
+func rowsOf(X, Y mat.Matrix, asked Options, classes []string) (learn.Data, checked, error) {
+	opt, err := asked.check(false, classes)
 	if err != nil {
 		return nil, opt, err
 	}
@@ -133,8 +132,8 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 }
 
 // gramsOf checks the options and makes data of Gram matrices.
-func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
-	opt, err := opt.check(true)
+func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, asked Options) (learn.Data, checked, error) {
+	opt, err := asked.check(true, nil)
 	if err != nil {
 		return nil, opt, err
 	}
@@ -152,7 +151,7 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 }
 
 // fit closes what the options leave open and learns from the data.
-func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
+func (opt checked) fit(ctx context.Context, d learn.Data) (*Model, error) {
 	if opt.Open() {
 		r, err := opt.crossValidate(ctx, d, nil, true)
 		if err != nil {
@@ -168,7 +167,7 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 }
 
 // solve learns from the data with nothing left open.
-func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
+func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if opt.LearnNoise {
 		return opt.solveNoisy(ctx, d)
 	}
@@ -204,7 +203,7 @@ func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.L
 
 // crossValidate compares the settings that the options leave open, on the folds that a fit deals if the choice is for
 // one. ranks share the folds.
-func (opt Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks, fits bool) (*CVResult, error) {
+func (opt checked) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks, fits bool) (*CVResult, error) {
 	if opt.Learn == learn.Likelihood {
 		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit " +
 			"it without each part of the rows, and predict these")
@@ -245,7 +244,7 @@ func raws(ms []mat.Matrix) []blas.General {
 
 // withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
 // all of them uses them up.
-func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
+func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
 	f, ok := d.(learn.Folded)
 	if !ok || opt.IntervalFolds < 1 {
 		return nil, nil
@@ -261,7 +260,7 @@ func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 
 // outOfFold fits the models without each fold that the options ask for, or that a fit of m keeps by default: one that
 // chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
-func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
+func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
 	parts, ok := d.(learn.InMemory)
 	k := opt.IntervalFolds
 	if !ok || k < 0 {
@@ -315,7 +314,7 @@ const noiseRounds = 2
 
 // solveNoisy is solve with targets weighted by 1/σ̂²(x). σ̂² is learned from the errors of models without each fold,
 // the first of which weigh all targets alike. k folds are the same in all rounds.
-func (opt Options) solveNoisy(ctx context.Context, d learn.Data) (*Model, error) {
+func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error) {
 	given, ok := d.(*samples.Rows)
 	if !ok {
 		return nil, fault.Input("the noise is learned for rows in memory")
@@ -349,15 +348,15 @@ func (opt Options) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 
 // spread learns the logarithm of the squared errors of the folds as a function of the inputs of d. Its model keeps
 // models without the same folds, and is shifted so that squared errors have the mean that it tells.
-func (opt *Options) spread(ctx context.Context, d *samples.Rows, folds []model.Fold) (*model.Model, error) {
-	asked := *opt
+func (opt *checked) spread(ctx context.Context, d *samples.Rows, folds []model.Fold) (*model.Model, error) {
+	asked := opt.Options
 	if opt.compared != nil {
-		asked = opt.compared.asked
+		asked = opt.compared.asked.Options
 	}
 	v := Options{
 		Kernels: asked.Kernels, Groups: asked.Groups, Standardize: "y", Seed: opt.Seed, Precision: opt.Precision,
 		MaxBytes: opt.MaxBytes, Backend: opt.Backend, InputNames: opt.InputNames, OutputNames: opt.OutputNames,
-		InputSchema: opt.InputSchema, Budget: asked.Budget, IntervalFolds: len(folds), oneSetting: true,
+		InputSchema: opt.InputSchema, Budget: asked.Budget, IntervalFolds: len(folds),
 		CV: CVOptions{Groups: opt.CV.Groups, FoldsBy: opt.CV.FoldsBy, Folds: asked.CV.Folds},
 	}
 	if opt.columns().ScaleInputs {
@@ -366,16 +365,17 @@ func (opt *Options) spread(ctx context.Context, d *samples.Rows, folds []model.F
 	if v.Kernels != nil {
 		v.Learn = learn.Nothing
 	}
-	v, err := v.check(false)
+	c, err := v.check(false, nil)
 	if err != nil {
 		return nil, err
 	}
+	c.oneSetting = true
 	X, Y, W := d.Table()
-	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, v.samples())
+	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, c.samples())
 	if err != nil {
 		return nil, err
 	}
-	m, err := v.fit(ctx, data)
+	m, err := c.fit(ctx, data)
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +386,7 @@ func (opt *Options) spread(ctx context.Context, d *samples.Rows, folds []model.F
 
 // weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in
 // proportion to the variance, is then for the same prior of functions as where all weights are 1.
-func (opt *Options) weighed(ctx context.Context, d *samples.Rows, spread *model.Model) (*samples.Rows, error) {
+func (opt *checked) weighed(ctx context.Context, d *samples.Rows, spread *model.Model) (*samples.Rows, error) {
 	X, Y, W := d.Table()
 	sigma := blas.NewGeneral(Y.Rows, Y.Cols)
 	if err := spread.Deviations(ctx, sigma, X); err != nil {

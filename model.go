@@ -83,7 +83,7 @@ type GlobalBound struct {
 }
 
 // certify says how a fit ended.
-func certify(end *learn.Outcome, opt *Options) Certificate {
+func certify(end *learn.Outcome, opt *checked) Certificate {
 	res, p, set := end.Result, end.Problem, opt.setting()
 	var global *GlobalBound
 	if sum := end.Sum; sum != nil {

@@ -144,14 +144,6 @@ type Options struct {
 	Notify func(line string) `json:"-"`
 	// Watch sees how the choice of settings goes on, many times a second.
 	Watch func(Progress) `json:"-"`
-
-	axis     *columns.Axis
-	losses   []loss.Loss // that Loss names, ascending
-	compared *comparison // that settled what was open; nil where nothing was
-	classes  []string    // that the targets stand for
-	// oneSetting makes models without each fold, 0 IntervalFolds of them meaning those of a cross-validation, that have
-	// the setting of all rows.
-	oneSetting bool
 }
 
 // Budget is a [time.Duration], in JSON a text such as "60s".
@@ -179,30 +171,49 @@ type ModelKind = learn.Model
 // Progress is where the choice of settings stands.
 type Progress = learn.Progress
 
+// checked are options that check has passed, and what a fit knows beside them.
+type checked struct {
+	Options
+	axis     *columns.Axis
+	losses   []loss.Loss // that Loss names, ascending
+	compared *comparison // that settled what was open; nil where nothing was
+	classes  []string    // that the targets stand for
+	// oneSetting makes models without each fold, 0 IntervalFolds of them meaning those of a cross-validation, that have
+	// the setting of all rows.
+	oneSetting bool
+}
+
 // check validates what needs no data, and fills in defaults. gram says that the
-// caller gives Gram matrices.
-func (opt Options) check(gram bool) (Options, error) {
+// caller gives Gram matrices, and classes are those that the targets stand for.
+func (opt Options) check(gram bool, classes []string) (checked, error) {
+	c := checked{Options: opt, classes: classes}
+	err := c.complete(gram)
+	return c, err
+}
+
+// complete does what check says to the options that it holds.
+func (opt *checked) complete(gram bool) (err error) {
 	if opt.Standardize == "" && gram {
 		opt.Standardize = "none"
 	}
 	switch {
 	case opt.Lambda != 0 && !fault.Positive(opt.Lambda):
-		return opt, fault.Input("λ = %g: it must be positive", opt.Lambda)
+		return fault.Input("λ = %g: it must be positive", opt.Lambda)
 	case opt.Tau != 0 && !fault.Positive(opt.Tau):
-		return opt, fault.Input("τ = %g: it must be positive", opt.Tau)
+		return fault.Input("τ = %g: it must be positive", opt.Tau)
 	case !(opt.Tol >= 0):
-		return opt, fault.Input("tolerance %g is negative", opt.Tol)
+		return fault.Input("tolerance %g is negative", opt.Tol)
 	case opt.IntervalFolds == 1:
-		return opt, fault.Input("1 interval fold: at least 2 are needed")
+		return fault.Input("1 interval fold: at least 2 are needed")
 	case opt.IntervalFolds > 0 && opt.CV.TimeOrdered:
-		return opt, fault.Input("interval folds are for rows in no order, not for a series in the order of time")
+		return fault.Input("interval folds are for rows in no order, not for a series in the order of time")
 	case opt.Budget < 0:
-		return opt, fault.Input("a budget of %v", time.Duration(opt.Budget))
+		return fault.Input("a budget of %v", time.Duration(opt.Budget))
 	case opt.MaxOuter < 0:
-		return opt, fault.Input("%d outer iterations", opt.MaxOuter)
+		return fault.Input("%d outer iterations", opt.MaxOuter)
 	}
 	if err := cmp.Or(opt.Learn.Check(), opt.Model.Check()); err != nil {
-		return opt, err
+		return err
 	}
 	for _, c := range []struct {
 		what  string
@@ -216,18 +227,17 @@ func (opt Options) check(gram bool) (Options, error) {
 		{"solver of the linear systems", &opt.Sylvester, append([]string{"auto"}, sylvester.Names()...)},
 	} {
 		if err := fault.Choice(c.what, c.value, c.have); err != nil {
-			return opt, err
+			return err
 		}
 	}
-	var err error
-	if opt, err = opt.checkAxis(); err != nil {
-		return opt, err
+	if err := opt.checkAxis(); err != nil {
+		return err
 	}
 	if opt.losses, err = loss.Parse(opt.Loss); err != nil {
-		return opt, fault.Mark(err)
+		return fault.Mark(err)
 	}
 	if err := cmp.Or(opt.checkLoss(), opt.checkNoise(gram)); err != nil {
-		return opt, err
+		return err
 	}
 	if opt.Global && opt.Learn == "" {
 		opt.Learn = learn.Both // what the bound is over
@@ -235,34 +245,34 @@ func (opt Options) check(gram bool) (Options, error) {
 	if opt.Learn == learn.Likelihood {
 		switch {
 		case opt.Model == learn.Product:
-			return opt, fault.Input("likelihood learns an output kernel for each kernel: it goes with the model sum, " +
+			return fault.Input("likelihood learns an output kernel for each kernel: it goes with the model sum, " +
 				"not with product")
 		case opt.Lambda != 0 || opt.Tau != 0 || opt.Norm != "" || opt.Regularizer != nil:
-			return opt, fault.Input("likelihood learns the variances of kernels and residuals in the place of λ, τ " +
+			return fault.Input("likelihood learns the variances of kernels and residuals in the place of λ, τ " +
 				"and the norm: leave these out")
 		case opt.Global || opt.IntervalFolds > 0 || opt.Checkpoint != "":
-			return opt, fault.Input(
+			return fault.Input(
 				"a fit by likelihood has no global certificate, no interval folds and no checkpoint")
 		}
 		opt.Model = learn.Sum
 	}
 	if opt.Norm != "" {
 		if _, err := regularizer.Parse(opt.Norm); err != nil {
-			return opt, fault.Mark(err)
+			return fault.Mark(err)
 		}
 	}
 	if opt.Model == learn.Sum {
 		set := opt.setting()
 		if err := set.CheckSum(); err != nil {
-			return opt, err
+			return err
 		}
 	}
 	for _, spec := range opt.Kernels {
 		if _, err := kernel.Parse(spec); err != nil {
-			return opt, fault.Mark(err)
+			return fault.Mark(err)
 		}
 	}
-	return opt, nil
+	return nil
 }
 
 // solvers are those that Solver may name, the default one first.
@@ -275,11 +285,11 @@ func (opt *Options) solvers() []string {
 
 // The methods below are the part of the options that each step of a fit takes.
 
-func (opt *Options) env() learn.Env {
+func (opt *checked) env() learn.Env {
 	return learn.Env{Backend: opt.Backend, Seed: opt.Seed, MaxBytes: opt.MaxBytes, Notify: opt.Notify, Watch: opt.Watch}
 }
 
-func (opt *Options) columns() columns.Options {
+func (opt *checked) columns() columns.Options {
 	return columns.Options{
 		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
 		Strict: opt.Missing == "error", StrictOutputs: opt.MissingTargets == "error", InputNames: opt.InputNames,
@@ -288,14 +298,14 @@ func (opt *Options) columns() columns.Options {
 	}
 }
 
-func (opt *Options) samples() samples.Options {
+func (opt *checked) samples() samples.Options {
 	return samples.Options{
 		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision,
 		Exact: opt.Learn == learn.Likelihood,
 	}
 }
 
-func (opt *Options) setting() learn.Setting {
+func (opt *checked) setting() learn.Setting {
 	s := learn.Setting{
 		Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn,
 		Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda, OutputKernel: opt.OutputKernel,
@@ -309,7 +319,7 @@ func (opt *Options) setting() learn.Setting {
 	return s
 }
 
-func (opt *Options) method() learn.Method {
+func (opt *checked) method() learn.Method {
 	return learn.Method{
 		Env: opt.env(), Solver: opt.Solver, Sylvester: opt.Sylvester, Tol: opt.Tol, MaxOuter: opt.MaxOuter,
 		Trace: opt.Trace, Checkpoint: opt.Checkpoint, Global: opt.Global,

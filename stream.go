@@ -83,11 +83,11 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 		}
 		return r.Fit(ctx)
 	}
-	d, opt, err := sumsOf(ctx, data, opt, max(opt.IntervalFolds, 0))
+	d, c, err := sumsOf(ctx, data, opt, max(opt.IntervalFolds, 0))
 	if err != nil {
 		return nil, err
 	}
-	return opt.solve(ctx, d)
+	return c.solve(ctx, d)
 }
 
 // CrossValidateStream is [CrossValidate] for data that are streamed as for
@@ -119,22 +119,21 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CV
 			return nil, err
 		}
 	}
-	d, opt, err := sumsOf(ctx, data, opt, k)
+	d, c, err := sumsOf(ctx, data, opt, k)
 	if err != nil {
 		return nil, err
 	}
-	return opt.crossValidate(ctx, d, opt.Ranks, false)
+	return c.crossValidate(ctx, d, opt.Ranks, false)
 }
 
 // chooseFeatures chooses the kernels, and all but λ, on some of the rows, and returns the
 // options for all of them with features of these kernels and values of λ to try.
 func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int) (StreamOptions, error) {
-	var err error
-	if opt.Options, err = opt.checkStream(); err != nil {
+	own, err := opt.checkStream()
+	if err != nil {
 		return opt, err
 	}
-	so := opt.sums()
-	s, l, err := sums.Draw(ctx, data, choose.MostSamples, so)
+	s, l, err := sums.Draw(ctx, data, choose.MostSamples, own.sums(&opt))
 	if err != nil {
 		return opt, err
 	}
@@ -144,14 +143,13 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		known = slices.DeleteFunc(known, func(i int) bool { return s.Weights[i] == 0 })
 		w = blas.TakeRows(blas.Vector(s.Weights), known)
 	}
-	part, err := samples.NewRows(blas.TakeRows(s.Sample, known), blas.TakeRows(s.Targets, known), w, opt.samples())
+	part, err := samples.NewRows(blas.TakeRows(s.Sample, known), blas.TakeRows(s.Targets, known), w, own.samples())
 	if err != nil {
 		return opt, err
 	}
-	own := opt.Options
 	own.CV.Groups = nil // of all rows
 	own.CV = own.CV.ForFit(s.Sample.Rows)
-	env := opt.env()
+	env := own.env()
 	env.Say("choosing kernels on %d of %d samples", s.Sample.Rows, l)
 	r, err := own.crossValidate(ctx, part, nil, false)
 	if err != nil {
@@ -174,28 +172,28 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	return opt, nil
 }
 
-// sums are the options of the sums over the rows.
-func (opt *StreamOptions) sums() sums.Options {
+// sums are the options of the sums over the rows that are read as opt says.
+func (c *checked) sums(opt *StreamOptions) sums.Options {
 	return sums.Options{
-		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Kernels: opt.Kernels,
-		FoldGroups: opt.CV.Groups, SurveyRows: opt.SurveyRows,
-		Checkpoint: opt.Checkpoint, CheckpointRows: opt.CheckpointRows, Ranks: opt.Ranks, Progress: opt.Progress,
+		Env: c.env(), Columns: c.columns(), Groups: c.Groups, Kernels: c.Kernels,
+		FoldGroups: c.CV.Groups, SurveyRows: opt.SurveyRows,
+		Checkpoint: c.Checkpoint, CheckpointRows: opt.CheckpointRows, Ranks: opt.Ranks, Progress: opt.Progress,
 	}
 }
 
 // sumsOf checks the options and reads the data into sums, apart for so many folds.
 // The checkpoint is that of the sums.
-func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums.Data, StreamOptions, error) {
-	var err error
-	if opt.Options, err = opt.checkStream(); err != nil {
-		return nil, opt, err
+func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums.Data, checked, error) {
+	c, err := opt.checkStream()
+	if err != nil {
+		return nil, c, err
 	}
-	if len(opt.Kernels) == 0 {
-		opt.Kernels = DefaultStreamKernels()
+	if len(c.Kernels) == 0 {
+		c.Kernels = DefaultStreamKernels()
 	}
-	so := opt.sums()
+	so := c.sums(&opt)
 	so.Folds = folds
 	d, err := sums.New(ctx, data, so)
-	opt.Checkpoint = ""
-	return d, opt, err
+	c.Checkpoint = ""
+	return d, c, err
 }

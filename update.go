@@ -119,7 +119,7 @@ func (m *Model) Prepare(ctx context.Context) error {
 }
 
 // setting is what the model was learned with, and the options that say it.
-func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *Options, error) {
+func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *checked, error) {
 	c := &m.cert.Certificate
 	if !(opt.Tol >= 0) {
 		return learn.Setting{}, nil, fault.Input("tolerance %g is negative", opt.Tol)
@@ -129,11 +129,11 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *Options, error) {
 		return learn.Setting{}, nil, fault.Input("the model was fitted with the regularizer %s of a program's own, "+
 			"which it does not hold", c.Norm)
 	}
-	fit := &Options{
+	fit := &checked{Options: Options{
 		Norm: c.Norm, Regularizer: norm, Learn: c.Learn, Tau: c.Tau, Solver: c.Solver,
 		Seed: c.Seed, Tol: opt.Tol, MaxOuter: opt.MaxOuter, MaxBytes: opt.MaxBytes, Backend: opt.Backend,
 		Trace: opt.Trace, Notify: opt.Notify,
-	}
+	}}
 	if fit.Tol == 0 {
 		fit.Tol = c.Tol
 	}

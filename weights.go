@@ -15,7 +15,7 @@ import (
 )
 
 // checkLoss refuses what goes with no loss but the squared one, or with no weights, and puts quantiles in order.
-func (opt *Options) checkLoss() error {
+func (opt *checked) checkLoss() error {
 	l := opt.losses[0]
 	opt.losses = slices.Clone(opt.losses)
 	slices.SortFunc(opt.losses, func(a, b loss.Loss) int { return cmp.Compare(a.Parameter, b.Parameter) })
@@ -37,7 +37,7 @@ func (opt *Options) checkLoss() error {
 }
 
 // checkNoise refuses what learning the noise does not go with.
-func (opt *Options) checkNoise(gram bool) error {
+func (opt *checked) checkNoise(gram bool) error {
 	switch {
 	case !opt.LearnNoise:
 	case gram:
@@ -57,7 +57,7 @@ func (opt *Options) checkNoise(gram bool) error {
 }
 
 // lead is the loss by which weights and L are learned.
-func (opt *Options) lead() loss.Loss {
+func (opt *checked) lead() loss.Loss {
 	if opt.losses == nil {
 		return loss.Loss{}
 	}
@@ -65,7 +65,7 @@ func (opt *Options) lead() loss.Loss {
 }
 
 // weights are those of the targets y by Weights and Noise; without Data where both are nil.
-func (opt *Options) weights(y blas.General) (w blas.General, err error) {
+func (opt *checked) weights(y blas.General) (w blas.General, err error) {
 	if opt.Weights != nil {
 		if w = raw(opt.Weights); w.Data == nil {
 			return w, fault.Input("the weights are empty")
@@ -95,7 +95,7 @@ func multiply(v, w blas.General) {
 }
 
 // precision is the weights that noise of the deviations sigma makes of the targets y with the weights w.
-func (opt *Options) precision(sigma, y, w blas.General) (v blas.General, err error) {
+func (opt *checked) precision(sigma, y, w blas.General) (v blas.General, err error) {
 	l, n := y.Rows, y.Cols
 	if !(sigma.Rows == l || sigma.Rows == 1) || !(sigma.Cols == n || sigma.Cols == 1) {
 		return v, fault.Input("the standard deviations of the noise are %d×%d: want %d×1 of rows, 1×%d of outputs, or "+
@@ -127,8 +127,8 @@ func (opt *Options) precision(sigma, y, w blas.General) (v blas.General, err err
 }
 
 // checkStream is check for streams, which refuses what is for data in memory.
-func (opt Options) checkStream() (Options, error) {
-	opt, err := opt.check(false)
+func (opt Options) checkStream() (checked, error) {
+	c, err := opt.check(false, nil)
 	switch {
 	case err != nil:
 	case opt.OutputAxis != nil:
@@ -136,8 +136,8 @@ func (opt Options) checkStream() (Options, error) {
 	case opt.Weights != nil:
 		err = fault.Input("rows of a stream have the weights of their blocks: weights of all rows or of cells are " +
 			"for data in memory")
-	case opt.Noise != nil || opt.LearnNoise || len(opt.losses) > 0 && opt.losses[0].Kind != loss.Squared:
+	case opt.Noise != nil || opt.LearnNoise || len(c.losses) > 0 && c.losses[0].Kind != loss.Squared:
 		err = fault.Input("noise and losses other than the squared one are for data in memory, not for streams")
 	}
-	return opt, err
+	return c, err
 }
