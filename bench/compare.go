@@ -8,10 +8,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"golang.org/x/perf/benchmath"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/internal/page"
 )
 
 // Comparison is what changed from one run to another.
@@ -202,23 +203,17 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 		fmt.Fprintln(w, "note:", warning)
 	}
 	count := map[Verdict]int{}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	header := false
+	t := &page.Table{Head: []string{"case", "name", "old s", "new s", "ratio", "p", "verdict", "parameters"}}
 	for _, ch := range c.Lines {
 		count[ch.Verdict]++
 		if !all && (ch.Verdict == Same || ch.Verdict == Single) {
 			continue
 		}
-		if !header {
-			fmt.Fprintln(tw, "case\tname\told s\tnew s\tratio\tp\tverdict\tparameters\t")
-			header = true
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ch.Case, ch.Name, OrDash(Positive(ch.Old)),
-			OrDash(Positive(ch.New)),
-			OrDash(Positive(ch.Ratio)), OrDash(Optional(ch.P)), strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note,
-				": "), ch.Params)
+		t.Rows = append(t.Rows, page.Texts(ch.Case, ch.Name, OrDash(Positive(ch.Old)), OrDash(Positive(ch.New)),
+			OrDash(Positive(ch.Ratio)), OrDash(Optional(ch.P)),
+			strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note, ": "), ch.Params))
 	}
-	if err := tw.Flush(); err != nil {
+	if err := t.WriteText(w, len(t.Rows)); err != nil {
 		return err
 	}
 	var parts []string

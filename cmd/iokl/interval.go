@@ -309,9 +309,5 @@ const mostInfluences = 15
 
 // Write prints the influences as a table.
 func (r *whyReport) Write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	if err := results.Report(t, "influences by row", r); err != nil {
-		return err
-	}
-	return status.Failure(t.Flush())
+	return results.Columns(w, "influences by row", r, tabwriter.AlignRight)
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -68,16 +67,11 @@ func NewFit(model *iokl.Model, seconds float64, out string) *Fit {
 
 // Write prints what the fit found.
 func (r *Fit) Write(w io.Writer) error {
-	t := columns(w)
-	fmt.Fprint(t, fill("fit", r))
-	if err := t.Flush(); err != nil {
-		return status.Failure(err)
+	if err := Columns(w, "fit", r, 0); err != nil {
+		return err
 	}
 	return writeWeights(w, r.Of, 15)
 }
-
-// columns lays out what is written to w as columns of text.
-func columns(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
 // largestFirst lists the positive elements of v, the largest first.
 func largestFirst(v []float64) (idx []int) {
@@ -126,22 +120,6 @@ func traces(L []*linop.Spectral) (out []float64) {
 		out = append(out, l.Trace())
 	}
 	return out
-}
-
-// writeComponents lists the shares of kernels and residuals in the variance of each output, of a fit by likelihood.
-func writeComponents(w io.Writer, model *iokl.Model) {
-	c := model.Certificate().Components
-	if c == nil {
-		return
-	}
-	const most = 10
-	outputs := model.LearnedOutputs()
-	outputs = outputs[:min(most, len(outputs))]
-	fmt.Fprintf(w, "\nshares of the variance of %s\n", strings.Join(outputs, ", "))
-	names := append(model.KernelNames(), "residuals")
-	for j, shares := range c.Shares {
-		fmt.Fprintf(w, "  %s\t%.3f\n", kernelLabel(names[j], model.InputNames()), shares[:len(outputs)])
-	}
 }
 
 // coupling is what a kernel with an output kernel of its own does.

@@ -60,11 +60,10 @@ func (r *Info) Cells() int { return r.Samples * len(r.Outputs) }
 
 // Write prints what a model learned.
 func (r *Info) Write(w io.Writer) error {
-	t, model := columns(w), r.Of
-	fmt.Fprint(t, fill("info", r))
-	if err := t.Flush(); err != nil {
-		return status.Failure(err)
+	if err := Columns(w, "info", r, 0); err != nil {
+		return err
 	}
+	model := r.Of
 	if err := writeWeights(w, model, 25); err != nil {
 		return err
 	}
@@ -84,9 +83,21 @@ func (r *Info) Write(w io.Writer) error {
 			return status.Failure(err)
 		}
 	}
-	writeComponents(t, model)
-	fmt.Fprint(t, fill("rows", r))
-	return status.Failure(t.Flush())
+	return Columns(w, "rows", r, 0)
+}
+
+// Divided are the outputs whose variance is divided among the terms of a fit by likelihood.
+func (r *Info) Divided() []string {
+	const most = 10
+	return r.Learned[:min(most, len(r.Learned))]
+}
+
+// Terms are the kernels and the residuals.
+func (r *Info) Terms() (names []string) {
+	for _, name := range r.Kernels {
+		names = append(names, kernelLabel(name, r.Inputs))
+	}
+	return append(names, "residuals")
 }
 
 // axisText says on which axis the outputs lie, and what L is there; "" where there is none.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"text/template"
 
 	"gonum.org/v1/gonum/stat"
@@ -69,6 +70,16 @@ func fill(name string, v any) string {
 func Report(w io.Writer, name string, v any) error {
 	_, err := io.WriteString(w, fill(name, v))
 	return status.Failure(err)
+}
+
+// Columns writes what the template of that name makes of v, whose tabs separate columns. The flags are those of package
+// tabwriter.
+func Columns(w io.Writer, name string, v any, flags uint) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', flags)
+	if err := Report(t, name, v); err != nil {
+		return err
+	}
+	return status.Failure(t.Flush())
 }
 
 // lines are those that the template of that name makes of v, in cells.
