@@ -107,12 +107,8 @@ func explorer(r *Graph, id string) page.Section {
 			Dash: r.how(k) == "lowers", Line: t.Rows[k].Data, Note: t.Rows[k].Title,
 		})
 	}
-	reliable, openText := slices.ContainsFunc(r.Edges, passes), ""
-	if reliable {
-		openText = " At first the edges are shown that can be relied on; the controls show the others."
-	}
-	s.Add(page.Classed("soft", "An arrow leads from a cause to its effect: the past of the cause helps to predict "+
-		"the effect. The wider the stronger; a broken line lowers, a full line raises or does both."+openText))
+	reliable := slices.ContainsFunc(r.Edges, passes)
+	s.Add(page.Classed("soft", say("arrows", reliable)))
 	s.Add(page.Tools(id, filters(r, t, reliable)), w.HTML(), t.HTML())
 	return s
 }

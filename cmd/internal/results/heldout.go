@@ -75,8 +75,8 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	if model.Classes() != nil {
 		right, most, _, rows := shares(confusionOf(h.Predictions, h.Targets))
 		s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, nil))
-		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%; %v", 100*right,
-			100*math.Sqrt(right*(1-right)/float64(rows)), 100*most, s)
+		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%; %s", 100*right,
+			100*math.Sqrt(right*(1-right)/float64(rows)), 100*most, say("score", s))
 	}
 	const listed = 5
 	var parts []string
@@ -84,7 +84,7 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	for j, name := range names[:min(listed, len(names))] {
 		if h.Probabilities != nil {
 			s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, []int{j}))
-			parts = append(parts, fmt.Sprintf("%s has %v", name, s))
+			parts = append(parts, name+" has "+say("score", s))
 			continue
 		}
 		if q := model.Quantiles(); q != nil {
@@ -222,11 +222,6 @@ func scoreProbabilities(P *mat.Dense, truth []int) (s probabilityScore) {
 	s.LogLoss, deviation = stat.PopMeanStdDev(logs, nil)
 	s.StdErr, s.Constant = stat.StdErr(deviation, float64(rows)), stat.Entropy(share)
 	return s
-}
-
-func (s probabilityScore) String() string {
-	return fmt.Sprintf("log loss %.3g ± %.2g, of the shares alone %.3g; Brier score %.3g", s.LogLoss, s.StdErr,
-		s.Constant, s.Brier)
 }
 
 // trust fills in how the probabilities of held-out rows hold, and those before their calibration.

@@ -145,9 +145,7 @@ func addEffects(s *page.Section, model *iokl.Model, o *Origin) {
 	for _, e := range drawn {
 		figures = append(figures, curveFigure(e, o, outputs, shown)...)
 	}
-	s.Add(page.Classed("soft", fmt.Sprintf("How much the predictions change when an input is shuffled among the "+
-		"samples, in standard deviations of the targets: 0 means that the model does not use it. The curves are mean "+
-		"predictions with the input set to each value and the others as they are in up to %d samples.", curveRows)))
+	s.Add(page.Classed("soft", say("shuffled", curveRows)))
 	s.Add(t.HTML(), page.List(words), page.SmallCharts(figures))
 }
 
@@ -229,9 +227,7 @@ func outputWords(model *iokl.Model) (words []string) {
 		for _, i := range g {
 			in = append(in, names[i])
 		}
-		words = append(words, fmt.Sprintf(
-			"%s go together: neighbours in this order are correlated by at least %g in L.", Enumerated(in, 12),
-			coupled))
+		words = append(words, say("together", in))
 	}
 	for _, p := range strongestPairs(R, mostOpposed) {
 		if p.r <= -coupled {
@@ -240,8 +236,7 @@ func outputWords(model *iokl.Model) (words []string) {
 		}
 	}
 	if words == nil {
-		words = []string{fmt.Sprintf("No outputs are correlated by %g or more in L, of either sign: each is learned "+
-			"nearly on its own.", coupled)}
+		words = []string{say("uncoupled", nil)}
 	}
 	return words
 }

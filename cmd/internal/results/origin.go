@@ -288,19 +288,14 @@ func errorSection(r *about) page.Section {
 	if len(r.Errors) == 0 {
 		return s
 	}
-	which := "of the data that the model was fitted to; on new data errors are larger"
-	if r.HeldOut != "" {
-		which = "that were held out (" + r.HeldOut + "): the models that predict them had not seen them"
-	}
 	if classes := model.Classes(); r.Counts(classes) {
 		s.Title = "Which classes are right, and how sure"
-		s.Add(page.Classed("soft", fmt.Sprintf("On %s %s.", Counted(r.Rows, "row"), which)))
+		s.Add(page.Classed("soft", say("measured", r)))
 		confusionTable(&s, classes, r.Confusion)
 		reliabilityTable(&s, &r.Origin)
 		return s
 	}
-	s.Add(page.Classed("soft", fmt.Sprintf("On %s %s. Residuals are observed minus predicted: 90 %% of them lie "+
-		"between the 5 %% and the 95 %% columns.", Counted(r.Rows, "row"), which)))
+	s.Add(page.Classed("soft", say("residuals", r)))
 	var figures []picture.Figure
 	if model.Classes() == nil && r.Reliability == nil {
 		for j, e := range r.Errors[:min(mostFitted, len(r.Errors))] {

@@ -50,7 +50,8 @@ var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"mean":   func(v []float64) float64 { return stat.Mean(v, nil) },
 	"step":   func(k int) string { return Counted(k+1, "step") },
 	"active": Active, "metric": func(name string) string { return metricNames[name] }, "brief": choose.Brief,
-	"join": strings.Join, "least": slices.Min[[]float64], "largest": slices.Max[[]float64],
+	"coupled": func() float64 { return coupled },
+	"join":    strings.Join, "least": slices.Min[[]float64], "largest": slices.Max[[]float64],
 }).Parse(regexp.MustCompile(`\n[ \t]*`).ReplaceAllString(sentencesText, " ") + reportsText +
 	strings.NewReplacer("\n{{-", "{{", "\t", cellEnd, "\n", lineEnd).Replace(tablesText)))
 
