@@ -133,19 +133,20 @@ iokl_status iokl_set_threads(int32_t threads, iokl_error *err);
  *
  * options is NULL, or a JSON object: the names are those of iokl.Options in snake_case
  * (kernels, lambda, tau, norm, learn, model, standardize, missing, tol, max_outer, seed, max_bytes,
- * input_names, output_names, interval_folds, cv, ...), budget as "60s", and backend. Without lambda, cross-validation chooses it;
- * without kernels, it chooses these too. An unknown name is an error. */
+ * input_names, output_names, interval_folds, cv, ...), budget as "60s", and backend. Without lambda, cross-validation
+ * chooses it; without kernels, it chooses these too. An unknown name is an error. */
 
 /* Learns Y (l x n) from X (l x d); NaN is a missing cell. */
-iokl_status iokl_fit(const iokl_matrix *X, const iokl_matrix *Y, const char *options, iokl_handle *job, iokl_error *err);
+iokl_status iokl_fit(const iokl_matrix *X, const iokl_matrix *Y, const char *options, iokl_handle *job,
+                     iokl_error *err);
 
 /* Learns classes: codes[i], from 0, is the number of the class of row i in the list of n names. */
-iokl_status iokl_fit_classes(const iokl_matrix *X, const int64_t *codes, int64_t rows, const char *const *classes, int64_t n,
-                             const char *options, iokl_handle *job, iokl_error *err);
+iokl_status iokl_fit_classes(const iokl_matrix *X, const int64_t *codes, int64_t rows, const char *const *classes,
+                             int64_t n, const char *options, iokl_handle *job, iokl_error *err);
 
 /* Learns Y from m Gram matrices (l x l, symmetric, positive semidefinite). */
-iokl_status iokl_fit_gram(const iokl_matrix *grams, int64_t m, const iokl_matrix *Y, const char *options, iokl_handle *job,
-                          iokl_error *err);
+iokl_status iokl_fit_gram(const iokl_matrix *grams, int64_t m, const iokl_matrix *Y, const char *options,
+                          iokl_handle *job, iokl_error *err);
 
 /* Compares the settings that options leave open; iokl_job_json has the result. */
 iokl_status iokl_cross_validate(const iokl_matrix *X, const iokl_matrix *Y, const char *options, iokl_handle *job,
@@ -191,16 +192,17 @@ iokl_status iokl_model_decode(const void *bytes, size_t size, iokl_handle *model
 iokl_status iokl_model_encode(iokl_handle model, void *bytes, size_t capacity, size_t *needed, iokl_error *err);
 iokl_status iokl_model_free(iokl_handle model, iokl_error *err);
 
-/* A new model, of the rows of the model and of X (t x d) and Y (t x n; for a classifier 1 for the class of a row, else 0),
- * without those that options take out: exactly that of a fit to these rows with the same kernels, scales, weights, L and
- * lambda times rows. X and Y are NULL for none. options is NULL or a JSON object with forget (a list of rows, numbered from
- * 0 by age), window (the rows that stay at most), relearn (learn weights and L further where the relative gap is above tol),
- * tol, max_outer, max_bytes and backend. The model stays as it is. With IOKL_NOT_CONVERGED there is a new model too. */
+/* A new model, of the rows of the model and of X (t x d) and Y (t x n; for a classifier 1 for the class of a row, else
+ * 0), without those that options take out: exactly that of a fit to these rows with the same kernels, scales, weights,
+ * L and lambda times rows. X and Y are NULL for none. options is NULL or a JSON object with forget (a list of rows,
+ * numbered from 0 by age), window (the rows that stay at most), relearn (learn weights and L further where the relative
+ * gap is above tol), tol, max_outer, max_bytes and backend. The model stays as it is. With IOKL_NOT_CONVERGED there is
+ * a new model too. */
 iokl_status iokl_model_update(iokl_handle model, const iokl_matrix *X, const iokl_matrix *Y, const char *options,
                               iokl_handle *updated, iokl_error *err);
 
-/* A new model, whose outputs are at these points (p x q) of the axis that option output_axis of the fit placed the outputs
- * of the model on. The model stays as it is. */
+/* A new model, whose outputs are at these points (p x q) of the axis that option output_axis of the fit placed the
+ * outputs of the model on. The model stays as it is. */
 iokl_status iokl_model_at(iokl_handle model, const iokl_matrix *points, iokl_handle *at, iokl_error *err);
 
 /* Makes updates of the model by a few rows, and of models made by these, fast: it keeps l x l numbers in memory. */
@@ -226,46 +228,52 @@ iokl_status iokl_predict(iokl_handle model, const iokl_matrix *X, const iokl_mat
 /* Writes probabilities to P (t x n): of the classes, or by the loss "logistic" of a target 1. */
 iokl_status iokl_predict_probabilities(iokl_handle model, const iokl_matrix *X, const iokl_matrix *P, iokl_error *err);
 
-/* Predictions of a model of Gram matrices, from cross-Gram matrices (t x l) of all kernels, or of those of positive weight. */
-iokl_status iokl_predict_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const iokl_matrix *F, iokl_error *err);
+/* Predictions of a model of Gram matrices, from cross-Gram matrices (t x l) of all kernels, or of those of positive
+ * weight. */
+iokl_status iokl_predict_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const iokl_matrix *F,
+                              iokl_error *err);
 
 /* The same for the probabilities of targets 1 by the loss "logistic", P (t x n). */
 iokl_status iokl_predict_probabilities_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const iokl_matrix *P,
                                             iokl_error *err);
 
-/* Writes predictions for the rows of X to F, and to low and high (t x n) the ends of intervals that hold new targets with a
- * probability. options is NULL or a JSON object with level (0.9), method ("cv+" or "jackknife+"; of several quantiles
- * "conformal", whose ends are t x n/q for q of them), local, joint. */
+/* Writes predictions for the rows of X to F, and to low and high (t x n) the ends of intervals that hold new targets
+ * with a probability. options is NULL or a JSON object with level (0.9), method ("cv+" or "jackknife+"; of several
+ * quantiles "conformal", whose ends are t x n/q for q of them), local, joint. */
 iokl_status iokl_predict_interval(iokl_handle model, const iokl_matrix *X, const char *options, const iokl_matrix *F,
                                   const iokl_matrix *low, const iokl_matrix *high, iokl_error *err);
 
-/* The same, by cv+, of a model of Gram matrices that keeps models without each fold (option interval_folds), from cross-Gram
- * matrices (t x l) of all m kernels. */
-iokl_status iokl_predict_interval_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const char *options, const iokl_matrix *F,
-                                       const iokl_matrix *low, const iokl_matrix *high, iokl_error *err);
+/* The same, by cv+, of a model of Gram matrices that keeps models without each fold (option interval_folds), from
+ * cross-Gram matrices (t x l) of all m kernels. */
+iokl_status iokl_predict_interval_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const char *options,
+                                       const iokl_matrix *F, const iokl_matrix *low, const iokl_matrix *high,
+                                       iokl_error *err);
 
-/* Writes the posterior standard deviations at the rows of X to S (t x n): where data are thin. They do not count noise. */
+/* Writes the posterior standard deviations at the rows of X to S (t x n): where data are thin. They do not count
+ * noise. */
 iokl_status iokl_predict_deviation(iokl_handle model, const iokl_matrix *X, const iokl_matrix *S, iokl_error *err);
 
 /* Writes the standard deviations of the noise at the rows of X to S (t x n), of a model with the option learn_noise. */
 iokl_status iokl_predict_noise(iokl_handle model, const iokl_matrix *X, const iokl_matrix *S, iokl_error *err);
 
 /* For a classifier that keeps models without each fold: writes to P (t x n) the probability of each class, in the order
- * of the outputs, and to sets (t x n) 1 for each class that a row may be of, else 0: they hold its class with probability level, 0 for 0.9. */
-iokl_status iokl_predict_sets(iokl_handle model, const iokl_matrix *X, double level, const iokl_matrix *P, const iokl_matrix *sets,
-                              iokl_error *err);
+ * of the outputs, and to sets (t x n) 1 for each class that a row may be of, else 0: they hold its class with
+ * probability level, 0 for 0.9. */
+iokl_status iokl_predict_sets(iokl_handle model, const iokl_matrix *X, double level, const iokl_matrix *P,
+                              const iokl_matrix *sets, iokl_error *err);
 
 /* Solvers alone */
 
 /* Solves K C L + mu C = Y for C (l x n), with K (l x l) and L (n x n) symmetric positive semidefinite and mu > 0.
  * NaN in Y is a missing cell: the equation then holds in the others, and C is 0 there. method is NULL or a name of
  * package sylvester; tol, relative to Y, is 0 for 1e-8. C is not read. result may be NULL, here and below. */
-iokl_status iokl_solve_sylvester(const iokl_matrix *K, const iokl_matrix *L, double mu, const iokl_matrix *Y, const iokl_matrix *C,
-                                 const char *method, double tol, iokl_solved *result, iokl_error *err);
+iokl_status iokl_solve_sylvester(const iokl_matrix *K, const iokl_matrix *L, double mu, const iokl_matrix *Y,
+                                 const iokl_matrix *C, const char *method, double tol, iokl_solved *result,
+                                 iokl_error *err);
 
 /* Solves A X B + mu X = Q for any real square A (l x l) and B (n x n), directly. */
-iokl_status iokl_solve_general(const iokl_matrix *A, const iokl_matrix *B, double mu, const iokl_matrix *Q, const iokl_matrix *X,
-                               iokl_solved *result, iokl_error *err);
+iokl_status iokl_solve_general(const iokl_matrix *A, const iokl_matrix *B, double mu, const iokl_matrix *Q,
+                               const iokl_matrix *X, iokl_solved *result, iokl_error *err);
 
 /* Solves A x = b for symmetric positive definite A of order n by conjugate gradients. x is read as the start.
  * tol is 0 for 1e-8, max_iterations 0 for 10 n. */
@@ -273,9 +281,10 @@ iokl_status iokl_solve_operator(iokl_apply apply, void *context, int64_t n, doub
                                 int64_t max_iterations, iokl_solved *result, iokl_error *err);
 
 /* The k largest (smallest != 0: smallest) eigenvalues of a symmetric A of order n, the most extreme first, and
- * their eigenvectors in the columns of vectors (n x k). tol is 0 for 1e-8. result->residual is the largest of the pairs'. */
-iokl_status iokl_eigenpairs(iokl_apply apply, void *context, int64_t n, int64_t k, int32_t smallest, double tol, double *values,
-                            const iokl_matrix *vectors, iokl_solved *result, iokl_error *err);
+ * their eigenvectors in the columns of vectors (n x k). tol is 0 for 1e-8. result->residual is the largest of the
+ * pairs'. */
+iokl_status iokl_eigenpairs(iokl_apply apply, void *context, int64_t n, int64_t k, int32_t smallest, double tol,
+                            double *values, const iokl_matrix *vectors, iokl_solved *result, iokl_error *err);
 
 #endif /* IOKL_TYPES_ONLY */
 

@@ -4,8 +4,8 @@
 usage: mtr.py --iokl PROGRAM --data DIR [--folds 10] [--seed 0] [--rows N] [--json FILE] SET...
 
 DIR holds SET.csv, whose targets are the columns y_…; rf1 is fitted once, to four fifths of its rows. Every program
-gets the same folds, rows in random order, inputs standardised on the training rows and missing cells filled by their means
-(iokl does both itself). Kernel ridge regression has one Gaussian kernel, its width and penalty by five-fold
+gets the same folds, rows in random order, inputs standardised on the training rows and missing cells filled by their
+means (iokl does both itself). Kernel ridge regression has one Gaussian kernel, its width and penalty by five-fold
 cross-validation; the forests have 300 trees, boosting 300 of depth 4. The error is
 sqrt(sum (y − f)² / sum (y − mean of training)²), the sums over the rows of all folds, averaged over targets.
 Seconds are of processors. What FILE has of other programs, with the same folds, is not measured again.
@@ -65,10 +65,9 @@ def by_iokl(program, seed, X, Y, Xt):
         path = lambda name: os.path.join(folder, name)
         for name, a in (("x.npy", X), ("y.npy", Y), ("xt.npy", Xt)):
             np.save(path(name), a)
-        subprocess.run([program, "fit", "-q", "--x", path("x.npy"), "--y", path("y.npy"), "--out", path("m.iokl"), "--seed", str(seed)],
-                       check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([program, "predict", "-q", "--model", path("m.iokl"), "--x", path("xt.npy"), "--out", path("p.npy")],
-                       check=True, stdout=subprocess.DEVNULL)
+        call = lambda *words: subprocess.run([program, *words], check=True, stdout=subprocess.DEVNULL)
+        call("fit", "-q", "--x", path("x.npy"), "--y", path("y.npy"), "--out", path("m.iokl"), "--seed", str(seed))
+        call("predict", "-q", "--model", path("m.iokl"), "--x", path("xt.npy"), "--out", path("p.npy"))
         return np.load(path("p.npy")).reshape(len(Xt), -1)
 
 
@@ -125,7 +124,8 @@ def main():
     parser.add_argument("sets", nargs="+")
     opt = parser.parse_args()
     results = []
-    print(f"scikit-learn {sklearn.__version__}, {os.cpu_count()} cores; error (processor seconds of all fits)", flush=True)
+    cores = f"{os.cpu_count()} cores"
+    print(f"scikit-learn {sklearn.__version__}, {cores}; error (processor seconds of all fits)", flush=True)
     for name in opt.sets:
         line = []
         for r in run(name, opt):

@@ -89,7 +89,8 @@ static void arguments(void) {
 	CHECK(job == 77); /* no handle was given out */
 
 	/* What only the data tell is said by the job. */
-	const char *late[] = {"{\"lambda\": -1}", "{\"kernels\": [\"guassian:all:1\"], \"lambda\": 1}", "{\"norm\": \"lp:-3\", \"lambda\": 1}"};
+	const char *late[] = {"{\"lambda\": -1}", "{\"kernels\": [\"guassian:all:1\"], \"lambda\": 1}",
+	                      "{\"norm\": \"lp:-3\", \"lambda\": 1}"};
 	for (int k = 0; k < 3; k++) {
 		STATUS(iokl_fit(&a, &b, late[k], &job, &err), IOKL_OK);
 		STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
@@ -200,7 +201,8 @@ static void models(const char *path) {
 	double low[T * N], high[T * N];
 	iokl_matrix lo = rowmajor(low, T, N), hi = rowmajor(high, T, N);
 	out = rowmajor(g, T, N);
-	STATUS(iokl_predict_interval(model, &t, "{\"level\": 0.8, \"method\": \"jackknife+\"}", &out, &lo, &hi, &err), IOKL_OK);
+	STATUS(iokl_predict_interval(model, &t, "{\"level\": 0.8, \"method\": \"jackknife+\"}", &out, &lo, &hi, &err),
+	       IOKL_OK);
 	for (int i = 0; i < T * N; i++)
 		CHECK(g[i] == f[0][i] && low[i] < high[i]);
 	STATUS(iokl_predict_interval(model, &t, "{\"level\": 2}", &out, &lo, &hi, &err), IOKL_BAD_INPUT);
@@ -271,14 +273,16 @@ static void jobs(void) {
 	STATUS(iokl_job_free(job, &err), IOKL_OK);
 
 	/* An iteration limit leaves a model beside the status. */
-	STATUS(iokl_fit(&a, &b, "{\"kernels\": [\"gaussian:each:0.5,1,2\"], \"lambda\": 1e-4, \"max_outer\": 1, \"tol\": 1e-10}", &job, &err), IOKL_OK);
+	const char *one = "{\"kernels\": [\"gaussian:each:0.5,1,2\"], \"lambda\": 1e-4, \"max_outer\": 1, \"tol\": 1e-10}";
+	STATUS(iokl_fit(&a, &b, one, &job, &err), IOKL_OK);
 	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
 	STATUS(iokl_job_model(job, &model, &err), IOKL_NOT_CONVERGED);
 	CHECK(model != 0);
 	STATUS(iokl_model_free(model, &err), IOKL_OK);
 	STATUS(iokl_job_free(job, &err), IOKL_OK);
 
-	STATUS(iokl_cross_validate(&a, &b, "{\"kernels\": [\"linear:all\"], \"cv\": {\"folds\": 3, \"lambdas\": [0.1, 0.01]}}", &job, &err), IOKL_OK);
+	const char *settings = "{\"kernels\": [\"linear:all\"], \"cv\": {\"folds\": 3, \"lambdas\": [0.1, 0.01]}}";
+	STATUS(iokl_cross_validate(&a, &b, settings, &job, &err), IOKL_OK);
 	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
 	STATUS(iokl_job_json(job, line, sizeof line, &need, &err), IOKL_OK);
 	CHECK(strstr(line, "\"points\""));
@@ -358,12 +362,14 @@ static void grams(void) {
 	for (int i = 0; i < T * N; i++)
 		CHECK(fabs(f[i] - y[i]) < 0.2);
 	STATUS(iokl_predict_gram(model, cross, 0, &out, &err), IOKL_BAD_INPUT);
-	STATUS(iokl_predict_probabilities_gram(model, cross, 2, &out, &err), IOKL_BAD_INPUT); /* it is of the squared loss */
+	/* It is of the squared loss. */
+	STATUS(iokl_predict_probabilities_gram(model, cross, 2, &out, &err), IOKL_BAD_INPUT);
 	iokl_matrix a = X();
 	STATUS(iokl_predict(model, &a, &b, &err), IOKL_BAD_INPUT);
 	double low[T * N], high[T * N];
 	iokl_matrix lo = rowmajor(low, T, N), hi = rowmajor(high, T, N);
-	STATUS(iokl_predict_interval_gram(model, cross, 2, NULL, &out, &lo, &hi, &err), IOKL_BAD_INPUT); /* it keeps no folds */
+	/* It keeps no folds. */
+	STATUS(iokl_predict_interval_gram(model, cross, 2, NULL, &out, &lo, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_model_free(model, &err), IOKL_OK);
 	STATUS(iokl_fit_gram(stack, 2, &b, "{\"lambda\": 1e-4, \"interval_folds\": 5}", &job, &err), IOKL_OK);
 	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
@@ -376,7 +382,8 @@ static void grams(void) {
 		CHECK(f2[i] == f[i] && low[i] < high[i] && low[i] <= f[i] && f[i] <= high[i]);
 	STATUS(iokl_predict_interval_gram(model, cross, 1, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_predict_interval_gram(model, NULL, 2, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
-	STATUS(iokl_predict_interval_gram(model, cross, 2, "{\"method\": \"jackknife+\"}", &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_predict_interval_gram(model, cross, 2, "{\"method\": \"jackknife+\"}", &out2, &lo, &hi, &err),
+	       IOKL_BAD_INPUT);
 	hi.rows--;
 	STATUS(iokl_predict_interval_gram(model, cross, 2, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_model_free(model, &err), IOKL_OK);
@@ -498,7 +505,8 @@ static void sums(void) {
 	iokl_handle job, model;
 	double whole = y[5], parts[3][N * N], all[N * N];
 	y[5] = NAN;
-	STATUS(iokl_fit(&a, &b, "{\"model\": \"sum\", \"kernels\": [\"gaussian:all:1,2\", \"linear:all\"], \"lambda\": 1e-3}", &job, &err), IOKL_OK);
+	const char *sum = "{\"model\": \"sum\", \"kernels\": [\"gaussian:all:1,2\", \"linear:all\"], \"lambda\": 1e-3}";
+	STATUS(iokl_fit(&a, &b, sum, &job, &err), IOKL_OK);
 	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
 	STATUS(iokl_job_model(job, &model, &err), IOKL_OK);
 	STATUS(iokl_job_free(job, &err), IOKL_OK);

@@ -1,6 +1,7 @@
 /* Calls libiokl with random arguments: random CALLS SECONDS SEED ends after either, 0 being no limit. Every
- * call must return a status that iokl.h names, the same one with a message in the error structure, and must write to what it was given
- * only. At the end a model predicts what it did at the start, and the process holds no more than after its first third. */
+ * call must return a status that iokl.h names, the same one with a message in the error structure, and must write to
+ * what it was given only. At the end a model predicts what it did at the start, and the process holds no more than
+ * after its first third. */
 #include <dirent.h>
 #include <iokl.h>
 #include <math.h>
@@ -84,10 +85,11 @@ static iokl_matrix matrix(int64_t rows, int64_t cols) {
 /* options are fragments of what there is, now and then with other bytes. */
 static const char *options(void) {
 	static const char *const parts[] = {
-		"\"kernels\": [\"gaussian:all:1\", \"linear:all\"]", "\"kernels\": [\"rff:gaussian:all:1:9\"]", "\"kernels\": [\"poly:2:all\"]",
-		"\"norm\": \"lp:1.5\"", "\"norm\": \"block1\"", "\"tau\": 2", "\"tol\": 1e-3", "\"max_outer\": 3", "\"seed\": 7", "\"learn\": \"eta\"",
-		"\"solver\": \"closed\"", "\"model\": \"sum\"", "\"standardize\": \"none\"", "\"precision\": \"float32\"", "\"interval_folds\": 2",
-		"\"max_bytes\": 9000", "\"level\": 0.8", "\"method\": \"cv+\"", "\"lag\": 1", "\"names\": [\"a\", \"b\"]", "\"backend\": \"gonum\"",
+		"\"kernels\": [\"gaussian:all:1\", \"linear:all\"]", "\"kernels\": [\"rff:gaussian:all:1:9\"]",
+		"\"kernels\": [\"poly:2:all\"]", "\"norm\": \"lp:1.5\"", "\"norm\": \"block1\"", "\"tau\": 2", "\"tol\": 1e-3",
+		"\"max_outer\": 3", "\"seed\": 7", "\"learn\": \"eta\"", "\"solver\": \"closed\"", "\"model\": \"sum\"",
+		"\"standardize\": \"none\"", "\"precision\": \"float32\"", "\"interval_folds\": 2", "\"max_bytes\": 9000",
+		"\"level\": 0.8", "\"method\": \"cv+\"", "\"lag\": 1", "\"names\": [\"a\", \"b\"]", "\"backend\": \"gonum\"",
 		"\"cv\": {\"folds\": 2, \"repeats\": 1, \"lambdas\": [0.1]}", "\"budget\": \"1s\"", "\"certify\": \"global\"",
 	};
 	static char text[1024];
@@ -128,7 +130,8 @@ static iokl_handle any(iokl_handle right) {
 }
 
 static void useModel(iokl_handle m) {
-	iokl_matrix a = matrix(L, D), f = matrix(L, N), low = matrix(L, N), high = matrix(L, N), list[2] = {matrix(L, L), matrix(L, L)};
+	iokl_matrix a = matrix(L, D), f = matrix(L, N), low = matrix(L, N), high = matrix(L, N);
+	iokl_matrix list[2] = {matrix(L, L), matrix(L, L)};
 	iokl_model_sizes sizes = {.size = draw(8) ? sizeof sizes : draw(100)};
 	iokl_certificate cert = {.size = draw(8) ? sizeof cert : draw(100)};
 	m = any(m);
@@ -148,7 +151,8 @@ static void useModel(iokl_handle m) {
 	case 10: judged(iokl_predict_gram(m, list, (int64_t)draw(4) - 1, &f, err)); break;
 	case 11: {
 		iokl_handle changed = 0;
-		judged(iokl_model_update(m, draw(9) ? &a : NULL, draw(9) ? &f : NULL, options(), draw(9) ? &changed : NULL, err));
+		judged(iokl_model_update(m, draw(9) ? &a : NULL, draw(9) ? &f : NULL, options(), draw(9) ? &changed : NULL,
+		                         err));
 		if (changed)
 			iokl_model_free(changed, err);
 		break;
@@ -171,7 +175,8 @@ static void decode(void) {
 }
 
 static void job(void) {
-	iokl_matrix a = draw(2) ? matrix(L, D) : (iokl_matrix){x, L, D, D, 1}, b = draw(2) ? matrix(L, N) : (iokl_matrix){y, L, N, N, 1};
+	iokl_matrix a = draw(2) ? matrix(L, D) : (iokl_matrix){x, L, D, D, 1};
+	iokl_matrix b = draw(2) ? matrix(L, N) : (iokl_matrix){y, L, N, N, 1};
 	iokl_matrix list[2] = {matrix(L, L), matrix(L, L)}, f = matrix(N, N);
 	static const char *const names[] = {"down", "up"};
 	int64_t codes[L];
@@ -181,7 +186,9 @@ static void job(void) {
 	iokl_handle *at = draw(32) ? &j : NULL;
 	switch (draw(6)) {
 	case 0: judged(iokl_cross_validate(&a, &b, options(), at, err)); break;
-	case 1: judged(iokl_fit_classes(&a, draw(9) ? codes : NULL, L, (const char *const *)names, 2, options(), at, err)); break;
+	case 1:
+		judged(iokl_fit_classes(&a, draw(9) ? codes : NULL, L, (const char *const *)names, 2, options(), at, err));
+		break;
 	case 2: judged(iokl_fit_gram(list, (int64_t)draw(4) - 1, &b, options(), at, err)); break;
 	case 3: judged(iokl_granger(&a, options(), at, err)); break;
 	default: judged(iokl_fit(&a, &b, options(), at, err));
@@ -225,13 +232,15 @@ static void solve(void) {
 	switch (draw(4)) {
 	case 0: judged(iokl_solve_general(&A, &B, number(), &Q, &X, at, err)); break;
 	case 1:
-		judged(iokl_solve_operator(draw(16) ? operator : NULL, &code, (int64_t)draw(L + 1), room, room + L, fabs(number()) * 1e-3, (int64_t)draw(20), at, err));
+		judged(iokl_solve_operator(draw(16) ? operator : NULL, &code, (int64_t)draw(L + 1), room, room + L,
+		                           fabs(number()) * 1e-3, (int64_t)draw(20), at, err));
 		break;
 	case 2:
 		judged(iokl_eigenpairs(operator, &code, L, (int64_t)draw(4), (int32_t)draw(2), 1e-8, values, &V, at, err));
 		break;
 	default:
-		judged(iokl_solve_sylvester(&A, &B, number(), &Q, &X, draw(2) ? NULL : draw(4) ? "eigen" : "none", 1e-6, at, err));
+		judged(iokl_solve_sylvester(&A, &B, number(), &Q, &X, draw(2) ? NULL : draw(4) ? "eigen" : "none", 1e-6, at,
+		                            err));
 	}
 }
 
@@ -275,7 +284,8 @@ int main(int argc, char **argv) {
 		y[N * i] = x[D * i] * x[D * i + 1], y[N * i + 1] = x[D * i];
 	}
 	iokl_handle j;
-	judged(iokl_fit(&a, &b, "{\"kernels\": [\"gaussian:all:1\", \"linear:all\"], \"lambda\": 1e-3, \"interval_folds\": 2}", &j, err));
+	const char *folds = "{\"kernels\": [\"gaussian:all:1\", \"linear:all\"], \"lambda\": 1e-3, \"interval_folds\": 2}";
+	judged(iokl_fit(&a, &b, folds, &j, err));
 	judged(iokl_job_wait(j, -1, err));
 	if (judged(iokl_job_model(j, &model, err)) != IOKL_OK)
 		fail("no model");
@@ -312,8 +322,8 @@ int main(int argc, char **argv) {
 	printf("%ld calls, statuses", calls);
 	for (int s = 0; s < STATUSES; s++)
 		printf(" %ld", met[s]);
-	printf("; %ld files, %ld threads, %.1f MiB, after the first third %ld, %ld, %.1f\n", late[0], late[1], (double)late[2] / 256, early[0], early[1],
-	       (double)early[2] / 256);
+	printf("; %ld files, %ld threads, %.1f MiB, after the first third %ld, %ld, %.1f\n", late[0], late[1],
+	       (double)late[2] / 256, early[0], early[1], (double)early[2] / 256);
 	if (late[0] > early[0] || late[1] > early[1] + 4 || late[2] > early[2] + early[2] / 4 + 4096)
 		fail("the process grows");
 	return 0;

@@ -33,7 +33,8 @@ int main(void) {
 		y[i][0] = sin(3 * x[i]);
 		y[i][1] = 2 * sin(3 * x[i]);
 	}
-	iokl_matrix X = matrix(x, ROWS, 1), Y = matrix(&y[0][0], ROWS, 2), New = matrix(at, NEW, 1), F = matrix(&f[0][0], NEW, 2);
+	iokl_matrix X = matrix(x, ROWS, 1), Y = matrix(&y[0][0], ROWS, 2);
+	iokl_matrix New = matrix(at, NEW, 1), F = matrix(&f[0][0], NEW, 2);
 
 	iokl_handle job, model;
 	must(iokl_fit(&X, &Y, "{\"kernels\": [\"gaussian:all:0.5,1,2\"], \"lambda\": 1e-5}", &job, &err));

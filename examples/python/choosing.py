@@ -15,11 +15,13 @@ X, Y = quarters.iloc[:, 2:7].join(quarters.iloc[:, 9]), quarters.iloc[:, [10, 12
 # %% Start with nothing: cross-validation chooses kernels, λ and what is learned
 everything = iokl.IOKLRegressor().fit(X, Y)
 print("chosen:", everything.chosen_["kernels"], "λ =", f"{everything.chosen_['lambda']:.2g}")
-print(f"error relative to the mean of the targets: {everything.chosen_['error']:.3f} ± {everything.chosen_['stderr']:.3f}")
+error, deviation = everything.chosen_["error"], everything.chosen_["stderr"]
+print(f"error relative to the mean of the targets: {error:.3f} ± {deviation:.3f}")
 
 # %% A narrow kernel follows the training data closely; cross-validation tells whether it generalises
 for width in (0.25, 2):
-    model = iokl.IOKLRegressor(kernels=f"gaussian:all:median*{width}", norm="lp:1", folds=5, interval_folds=-1).fit(X, Y)
+    model = iokl.IOKLRegressor(kernels=f"gaussian:all:median*{width}", norm="lp:1", folds=5, interval_folds=-1)
+    model.fit(X, Y)
     print(f"width {width} medians: λ = {model.chosen_['lambda']:.2g}, error {model.chosen_['error']:.3f}")
 
 # %% The norm lp:1 on a kernel for each column shows which inputs matter
@@ -34,8 +36,10 @@ print("largest difference:", f"{abs(once.predict(X) - twice.predict(X)).max():.1
 
 # %% scikit-learn's tools work on the same estimators
 folds = KFold(4, shuffle=True, random_state=0)
-print("R² on held-out quarters:", cross_val_score(iokl.IOKLRegressor(kernels="gaussian:all:median", lam=1e-3), X, Y, cv=folds).round(2))
+model = iokl.IOKLRegressor(kernels="gaussian:all:median", lam=1e-3)
+print("R² on held-out quarters:", cross_val_score(model, X, Y, cv=folds).round(2))
 
 # %% The certificate bounds what any other weights, or another output kernel, could still gain
 certificate = each.certificate_
-print(f"objective {certificate['objective']:.5g}, relative gap {certificate['relative_gap']:.1e}, converged: {certificate['converged']}")
+print(f"objective {certificate['objective']:.5g}, relative gap {certificate['relative_gap']:.1e}, ", end="")
+print(f"converged: {certificate['converged']}")

@@ -5,8 +5,8 @@ folds, errors and seconds.
     python3 examples/python/compare.py --table a.csv b.csv        tables of one's own, with targets in the columns y_…
     python3 examples/python/compare.py --only iokl,forest --folds 5
 
-The error is √(Σ(y−ŷ)²/Σ(y−ȳ)²) with the mean of the training targets, averaged over the outputs: 1 for a constant. Behind ± is the
-standard error over the folds. Times are those of fit, choice of settings included."""
+The error is √(Σ(y−ŷ)²/Σ(y−ȳ)²) with the mean of the training targets, averaged over the outputs: 1 for a constant.
+Behind ± is the standard error over the folds. Times are those of fit, choice of settings included."""
 
 import argparse
 import pathlib
@@ -68,7 +68,8 @@ REGRESSORS = {
 
 
 def compare(name, X, Y, only, folds):
-    print(f"\n{name}: {len(X)} rows, {X.shape[1]} inputs, {Y.shape[1]} outputs, {folds} folds\n\n| regressor | error | seconds a fold |\n|---|---|---|")
+    print(f"\n{name}: {len(X)} rows, {X.shape[1]} inputs, {Y.shape[1]} outputs, {folds} folds\n")
+    print("| regressor | error | seconds a fold |\n|---|---|---|")
     for label in only:
         errors, seconds = [], []
         for train, test in KFold(folds, shuffle=True, random_state=0).split(X):
@@ -82,9 +83,11 @@ def compare(name, X, Y, only, folds):
                 model.fit(X[train], Y[train])
             seconds.append(time.perf_counter() - start)
             F = model.predict(X[test]).reshape(len(test), -1)
-            errors.append(np.sqrt(((Y[test] - F) ** 2).sum(axis=0) / ((Y[test] - Y[train].mean(axis=0)) ** 2).sum(axis=0)).mean())
+            squares, constant = (Y[test] - F) ** 2, (Y[test] - Y[train].mean(axis=0)) ** 2
+            errors.append(np.sqrt(squares.sum(axis=0) / constant.sum(axis=0)).mean())
         if errors:
-            print(f"| {label} | {np.mean(errors):.4f} ± {np.std(errors, ddof=1) / folds**0.5:.4f} | {np.mean(seconds):.2f} |", flush=True)
+            deviation = np.std(errors, ddof=1) / folds**0.5
+            print(f"| {label} | {np.mean(errors):.4f} ± {deviation:.4f} | {np.mean(seconds):.2f} |", flush=True)
         else:
             print(f"| {label} | not installed | |")
 

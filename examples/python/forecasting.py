@@ -22,7 +22,8 @@ train, test = slice(0, 160), slice(160, None)
 # %% Settings are compared in the order of time: train on the past, test on what follows. A warning names the series
 # that these inputs do not predict better than their mean.
 series = {"cv": {"time_ordered": True, "folds": 5, "metric": "nmse"}}
-model = iokl.IOKLRegressor(kernels=["gaussian:all:median*0.5,1,2,4", "linear:all"], norm="lp:1", learn="eta,l", options=series)
+kernels = ["gaussian:all:median*0.5,1,2,4", "linear:all"]
+model = iokl.IOKLRegressor(kernels=kernels, norm="lp:1", learn="eta,l", options=series)
 model.fit(X[train], Y[train])
 forecasts = model.predict(X[test])
 for name, r2 in zip(names, r2_score(Y[test], forecasts, multioutput="raw_values")):

@@ -1,8 +1,10 @@
-"""Measures fits from numpy beside the command on the same data: python3 examples/python/measure.py PATH/TO/iokl [ROWS INPUTS OUTPUTS ROUNDS]
+"""Measures fits from numpy beside the command on the same data:
 
-Both fit in turn, with the same kernels and λ. Times of the command are those that it reports, without the reading of files; the
-objectives must be equal. Processor time of the command is that of its whole process. What Python adds is the processor time of the
-thread that calls fit: the library computes on threads of its own."""
+    python3 examples/python/measure.py PATH/TO/iokl [ROWS INPUTS OUTPUTS ROUNDS]
+
+Both fit in turn, with the same kernels and λ. Times of the command are those that it reports, without the reading of
+files; the objectives must be equal. Processor time of the command is that of its whole process. What Python adds is the
+processor time of the thread that calls fit: the library computes on threads of its own."""
 
 import json
 import pathlib
@@ -30,7 +32,8 @@ def main():
     rows, inputs, outputs, rounds = (int(a) for a in sys.argv[2:6] or (1500, 10, 5, 9))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((rows, inputs))
-    Y = np.sin(X[:, :1] + X @ rng.standard_normal((inputs, outputs)) / inputs**0.5) + 0.1 * rng.standard_normal((rows, outputs))
+    signal = np.sin(X[:, :1] + X @ rng.standard_normal((inputs, outputs)) / inputs**0.5)
+    Y = signal + 0.1 * rng.standard_normal((rows, outputs))
     results = []
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
@@ -52,7 +55,8 @@ def main():
     there, here, ratio, there_cpu, here_cpu, calling = (statistics.median(column) for column in zip(*results))
     print(f"{rows} rows, {inputs} inputs, {outputs} outputs, medians of {rounds} rounds")
     print(f"seconds: command {there:.3f}, Python {here:.3f}, ratio within a round {ratio:.3f}")
-    print(f"processor seconds: command {there_cpu:.3f}, Python {here_cpu:.3f}, of which the calling thread {calling:.4f}")
+    print(f"processor seconds: command {there_cpu:.3f}, Python {here_cpu:.3f}, ", end="")
+    print(f"of which the calling thread {calling:.4f}")
 
 
 if __name__ == "__main__":

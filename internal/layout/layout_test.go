@@ -216,14 +216,14 @@ func TestSolversStayQuiet(t *testing.T) {
 	}
 }
 
-// sources calls f with the path below the root and the text of every Go file of the tree,
-// whatever build tags it asks for.
-func sources(t *testing.T, f func(path string, text []byte)) {
+// sources calls f with the path below the root and the text of every file of the tree whose name has one of
+// these endings, whatever build tags it asks for.
+func sources(t *testing.T, endings []string, f func(path string, text []byte)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	seen := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") {
+		if err != nil || !slices.Contains(endings, filepath.Ext(path)) {
 			return err
 		}
 		seen++
@@ -245,7 +245,7 @@ func sources(t *testing.T, f func(path string, text []byte)) {
 // imports calls f with the imports of every Go file of the tree.
 func imports(t *testing.T, f func(path string, lines *token.File, specs []*ast.ImportSpec)) {
 	t.Helper()
-	sources(t, func(path string, text []byte) {
+	sources(t, []string{".go"}, func(path string, text []byte) {
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, path, text, parser.ImportsOnly)
 		if err != nil {
@@ -312,11 +312,14 @@ func TestLibraryStaysLight(t *testing.T) {
 	}
 }
 
-// TestColumns holds lines of Go to 120 columns, a tab being four of them. Raw strings and
+// TestColumns holds lines of Go, C and Python to 120 columns, a tab being four of them. Raw strings of Go and
 // the flags of cgo are left alone.
 func TestColumns(t *testing.T) {
-	sources(t, func(path string, text []byte) {
-		raw := rawLines(text)
+	sources(t, []string{".go", ".c", ".h", ".py"}, func(path string, text []byte) {
+		var raw map[int]bool
+		if strings.HasSuffix(path, ".go") {
+			raw = rawLines(text)
+		}
 		for i, line := range strings.Split(string(text), "\n") {
 			wide := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
 			if wide > 120 && !raw[i+1] && !strings.HasPrefix(line, "#cgo") {

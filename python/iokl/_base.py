@@ -56,4 +56,5 @@ except ImportError:
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
             """Return the share of rows whose class is predicted."""
-            return float(np.average(self.predict(X) == np.asarray(y).ravel(), weights=sample_weight))  # type: ignore[attr-defined]
+            right = self.predict(X) == np.asarray(y).ravel()  # type: ignore[attr-defined]
+            return float(np.average(right, weights=sample_weight))

@@ -30,13 +30,14 @@ PARAMETERS = """
         What is learned beside the function: kernel weights, output kernel. None means both, or, without
         `kernels`, that cross-validation chooses.
     model : {"product", "sum"} or None, default=None
-        "product" has weights of the kernels and one output kernel, "sum" an output kernel of each kernel's own. None means "product".
+        "product" has weights of the kernels and one output kernel, "sum" an output kernel of each kernel's own. None
+        means "product".
     loss : str or None, default=None
-        What errors cost: "squared", "huber" or "huber:δ", "quantile:τ" or several "quantile:τ,τ,…", or "logistic". None means
-        "squared". Several quantiles of a target are neighbouring columns of the predictions.
+        What errors cost: "squared", "huber" or "huber:δ", "quantile:τ" or several "quantile:τ,τ,…", or "logistic". None
+        means "squared". Several quantiles of a target are neighbouring columns of the predictions.
     learn_noise : bool, default=False
-        Whether the standard deviation of the noise is learned as a function of the inputs, by which targets are weighted: see
-        `predict_noise`. It is for regression by the losses "squared" and "huber".
+        Whether the standard deviation of the noise is learned as a function of the inputs, by which targets are
+        weighted: see `predict_noise`. It is for regression by the losses "squared" and "huber".
     output_axis : array-like of shape (n_outputs,) or (n_outputs, n_coordinates) or None, default=None
         Points of an axis that the targets are, as epochs, hours or wavelengths, of regression by the loss "squared".
         Cross-validation compares kernels between them with the learned output kernel.
@@ -52,7 +53,8 @@ PARAMETERS = """
         Folds of the models that `predict_interval` takes, each with everything chosen anew.
         None keeps those of the cross-validation where they are small; -1 keeps none.
     budget : float, str or None, default=None
-        Time for choosing settings, in seconds or as "10m"; the best so far is fitted when it is spent. None means no limit.
+        Time for choosing settings, in seconds or as "10m"; the best so far is fitted when it is spent. None means no
+        limit.
     random_state : int, RandomState instance or None, default=None
         Seed of every random choice. None means 0: fits of the same data are the same.
     verbose : bool, default=False
@@ -125,7 +127,8 @@ class _Estimator(BaseEstimator):
 
     def _more_tags(self) -> dict[str, Any]:
         unequal = {"check_sample_weights_invariance": "folds are dealt by the order of rows, which the check changes"}
-        return {"allow_nan": not self._precomputed(), "pairwise": self._precomputed(), "requires_y": True, "_xfail_checks": unequal}
+        precomputed = self._precomputed()
+        return {"allow_nan": not precomputed, "pairwise": precomputed, "requires_y": True, "_xfail_checks": unequal}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -167,8 +170,9 @@ class _Estimator(BaseEstimator):
         else:
             seed = int(seed.randint(2**31))
         options = {
-            "kernels": None if kernels is None else list(kernels), "lambda": self.lam, "tau": self.tau, "norm": self.norm,
-            "learn": self.learn, "model": self.model, "loss": self.loss, "learn_noise": self.learn_noise or None,
+            "kernels": None if kernels is None else list(kernels),
+            "lambda": self.lam, "tau": self.tau, "norm": self.norm, "learn": self.learn, "model": self.model,
+            "loss": self.loss, "learn_noise": self.learn_noise or None,
             "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
             "interval_folds": self.interval_folds, "seed": seed,
             "budget": f"{self.budget}s" if isinstance(self.budget, (int, float, np.number)) else self.budget,
@@ -191,7 +195,7 @@ class _Estimator(BaseEstimator):
             if fitting:
                 self.n_features_in_ = stack[0].shape[1]
             elif stack[0].shape[1] != self.n_features_in_:
-                raise ValueError(f"X has {stack[0].shape[1]} features, but {name} is expecting {self.n_features_in_} features as input.")
+                raise self._other_number(stack[0].shape[1])
             return stack
         names = given.names_of(X)
         a = given.table(X, name)
@@ -204,15 +208,22 @@ class _Estimator(BaseEstimator):
             return a
         self._check_names(names, name)
         if a.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {a.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input.")
+            raise self._other_number(a.shape[1])
         return a
+
+    def _other_number(self, features: int) -> ValueError:
+        """The error about an X of another number of features than that of fit."""
+        name, expected = type(self).__name__, self.n_features_in_
+        return ValueError(f"X has {features} features, but {name} is expecting {expected} features as input.")
 
     def _check_names(self, names: NDArray[Any] | None, estimator: str) -> None:
         known = getattr(self, "feature_names_in_", None)
         if known is None and names is not None:
-            warnings.warn(f"X has feature names, but {estimator} was fitted without feature names", UserWarning, stacklevel=4)
+            line = f"X has feature names, but {estimator} was fitted without feature names"
+            warnings.warn(line, UserWarning, stacklevel=4)
         elif known is not None and names is None:
-            warnings.warn(f"X does not have valid feature names, but {estimator} was fitted with feature names", UserWarning, stacklevel=4)
+            line = f"X does not have valid feature names, but {estimator} was fitted with feature names"
+            warnings.warn(line, UserWarning, stacklevel=4)
         elif known is not None and names is not None and list(known) != list(names):
             lines = ["The feature names should match those that were passed during fit."]
             for title, some in (
@@ -233,7 +244,15 @@ class _Estimator(BaseEstimator):
         for line in self._about["warnings"] or []:
             warnings.warn(line, UserWarning, stacklevel=3)
 
-    def _change(self, X: Floats | None, Y: Floats | None, window: int | None, relearn: bool, forget: Any = None, sample_weight: Any = None) -> None:
+    def _change(
+        self,
+        X: Floats | None,
+        Y: Floats | None,
+        window: int | None,
+        relearn: bool,
+        forget: Any = None,
+        sample_weight: Any = None,
+    ) -> None:
         """Take the model with rows added or taken out, and say what is unusual about them."""
         options = {"window": window, "relearn": relearn or None, "forget": forget}
         if X is not None and sample_weight is not None:
@@ -273,7 +292,8 @@ class _Estimator(BaseEstimator):
     def _fitted(self) -> Model:
         if not hasattr(self, "_model"):
             raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
+                f"This {type(self).__name__} instance is not fitted yet."
+                " Call 'fit' with appropriate arguments before using this estimator."
             )
         return self._model
 
@@ -372,7 +392,8 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs; NaN is a missing cell. With precomputed kernels, (n_samples, n_samples) or (n_kernels, n_samples, n_samples).
+            Inputs; NaN is a missing cell. With precomputed kernels, (n_samples, n_samples) or (n_kernels, n_samples,
+            n_samples).
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; NaN is a missing cell.
         groups : array-like of shape (n_samples,), default=None
@@ -394,14 +415,17 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         options["input_names"] = getattr(self, "feature_names_in_", None)
         if self._precomputed():
             stack = [in_place(k) for k in a]
-            job = Job("iokl_fit_gram", matrices(stack), len(stack), ct.byref(matrix(Y)), encode_options(options), keep=[stack, Y])
+            encoded = encode_options(options)
+            job = Job("iokl_fit_gram", matrices(stack), len(stack), ct.byref(matrix(Y)), encoded, keep=[stack, Y])
         else:
             a = in_place(a)
             job = Job("iokl_fit", ct.byref(matrix(a)), ct.byref(matrix(Y)), encode_options(options), keep=[a, Y])
         self._run(job)
         return self
 
-    def partial_fit(self, X: Any, y: Any, window: int | None = None, relearn: bool = False, sample_weight: Any = None) -> IOKLRegressor:
+    def partial_fit(
+        self, X: Any, y: Any, window: int | None = None, relearn: bool = False, sample_weight: Any = None
+    ) -> IOKLRegressor:
         """Add rows to the model, exactly as a fit at the same kernels, weights, L and λ·rows; a first call fits.
 
         `certificate_` says how much other weights and another L could gain on all rows.
@@ -440,7 +464,8 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs. With precomputed kernels, the cross-kernel matrix (n_samples, n_training_samples), or a stack of them.
+            Inputs. With precomputed kernels, the cross-kernel matrix (n_samples, n_training_samples), or a stack of
+            them.
         return_std : bool, default=False
             Return the posterior standard deviations too: they say where data are thin, and do not count noise.
 
@@ -480,7 +505,8 @@ class IOKLRegressor(RegressorMixin, _Estimator):
     def predict_noise(self, X: Any) -> Any:
         """Predict the standard deviations of the noise. The model must have learned them: see `learn_noise`.
 
-        A new target lies about its prediction with the squares of these and of the deviations of `predict` for its variance.
+        A new target lies about its prediction with the squares of these and of the deviations of `predict` for its
+        variance.
 
         Parameters
         ----------
@@ -497,7 +523,9 @@ class IOKLRegressor(RegressorMixin, _Estimator):
             raise ValueError("noise is learned as a function of inputs, which precomputed kernels do not tell")
         return self._shape(model.noise(self._read(X, False)))
 
-    def predict_interval(self, X: Any, level: float = 0.9, method: str | None = None, local: bool = False, joint: bool = False) -> Any:
+    def predict_interval(
+        self, X: Any, level: float = 0.9, method: str | None = None, local: bool = False, joint: bool = False
+    ) -> Any:
         """Predict intervals that hold new targets with a probability.
 
         Parameters
@@ -508,9 +536,10 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         level : float, default=0.9
             The share of new targets that the intervals are to hold.
         method : {{"cv+", "jackknife+", "conformal"}} or None, default=None
-            "conformal", of models with a loss of several quantiles, takes two of these and moves them by what samples left out of
-            folds tell. Of others "cv+" takes models without each fold (see `interval_folds`), "jackknife+" refits without each row in
-            closed form, conditional on the kernels and the output kernel. None is the first that the model can.
+            "conformal", of models with a loss of several quantiles, takes two of these and moves them by what samples
+            left out of folds tell. Of others "cv+" takes models without each fold (see `interval_folds`), "jackknife+"
+            refits without each row in closed form, conditional on the kernels and the output kernel. None is the first
+            that the model can.
         local : bool, default=False
             Whether the intervals are wider where data are thin.
         joint : bool, default=False
@@ -564,7 +593,8 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs; NaN is a missing cell. With precomputed kernels, (n_samples, n_samples) or (n_kernels, n_samples, n_samples).
+            Inputs; NaN is a missing cell. With precomputed kernels, (n_samples, n_samples) or (n_kernels, n_samples,
+            n_samples).
         y : array-like of shape (n_samples,)
             Classes: whole numbers, booleans or strings.
         groups : array-like of shape (n_samples,), default=None
@@ -590,19 +620,29 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
             Y = np.eye(len(names))[codes]
             stack = [in_place(k) for k in a]
             options["output_names"] = names
-            job = Job("iokl_fit_gram", matrices(stack), len(stack), ct.byref(matrix(Y)), encode_options(options), keep=[stack, Y])
+            encoded = encode_options(options)
+            job = Job("iokl_fit_gram", matrices(stack), len(stack), ct.byref(matrix(Y)), encoded, keep=[stack, Y])
         else:
             a = in_place(a)
             text = (ct.c_char_p * len(names))(*(n.encode() for n in names))
             job = Job(
-                "iokl_fit_classes", ct.byref(matrix(a)), codes.ctypes.data, rows, text, len(names), encode_options(options), keep=[a, codes]
-            )
+                "iokl_fit_classes", ct.byref(matrix(a)), codes.ctypes.data, rows, text, len(names),
+                encode_options(options), keep=[a, codes],
+            )  # fmt: skip
         self._run(job)
         order = self._about["output_names"]
         self._columns = [order.index(n) for n in names]
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, window: int | None = None, relearn: bool = False, sample_weight: Any = None) -> IOKLClassifier:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        window: int | None = None,
+        relearn: bool = False,
+        sample_weight: Any = None,
+    ) -> IOKLClassifier:
         """Add rows to the model, exactly as a fit at the same kernels, weights, L and λ·rows; a first call fits.
 
         Parameters
@@ -648,7 +688,8 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs. With precomputed kernels, the cross-kernel matrix (n_samples, n_training_samples), or a stack of them.
+            Inputs. With precomputed kernels, the cross-kernel matrix (n_samples, n_training_samples), or a stack of
+            them.
 
         Returns
         -------
@@ -661,11 +702,11 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
-        By the loss "logistic" these are the probabilities of each class against all others, divided by their sum. Where the fit
-        keeps folds, as it does by default for up to 2000 samples, they are calibrated on the samples left out of these.
-        Of the squared loss, models that keep folds (see `interval_folds`) have a softmax of the outputs, whose one slope was fitted to the samples
-        left out of the folds. Otherwise, the outputs being least-squares estimates of the probabilities, these are
-        the nearest numbers to them that are not negative and have the sum 1.
+        By the loss "logistic" these are the probabilities of each class against all others, divided by their sum. Where
+        the fit keeps folds, as it does by default for up to 2000 samples, they are calibrated on the samples left out
+        of these. Of the squared loss, models that keep folds (see `interval_folds`) have a softmax of the outputs,
+        whose one slope was fitted to the samples left out of the folds. Otherwise, the outputs being least-squares
+        estimates of the probabilities, these are the nearest numbers to them that are not negative and have the sum 1.
 
         Parameters
         ----------
@@ -717,7 +758,8 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
 
 
 for _estimator in (IOKLRegressor, IOKLClassifier):
-    _estimator.__doc__ = (_estimator.__doc__ or "").replace("{parameters}", PARAMETERS).replace("{attributes}", ATTRIBUTES)
+    _doc = (_estimator.__doc__ or "").replace("{parameters}", PARAMETERS)
+    _estimator.__doc__ = _doc.replace("{attributes}", ATTRIBUTES)
 
 
 def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:
@@ -738,7 +780,8 @@ def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:
     about = model.describe()
     cert = about["certificate"]
     fitted: IOKLRegressor | IOKLClassifier
-    settings = {"lam": cert["lambda"], "tau": cert["tau"], "norm": cert["norm"], "learn": cert["learn"], "model": about["chosen"]["model"] if about["chosen"] else None}
+    settings = {"lam": cert["lambda"], "tau": cert["tau"], "norm": cert["norm"], "learn": cert["learn"]}
+    settings["model"] = about["chosen"]["model"] if about["chosen"] else None
     if about["input_names"] is None:
         settings["kernels"] = "precomputed"
     if about["classes"]:

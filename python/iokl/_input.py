@@ -23,14 +23,20 @@ def names_of(table: Any) -> NDArray[Any] | None:
     if len(names) and all(strings):
         return names
     if any(strings):
-        raise TypeError("Feature names are only supported if all input features have string names, but some columns have names that are not strings")
+        raise TypeError(
+            "Feature names are only supported if all input features have string names,"
+            " but some columns have names that are not strings"
+        )
     return None
 
 
 def floats(a: Any, what: str) -> NDArray[Any]:
     """a as an array of floats, whatever its shape, without a copy where it is one of float64."""
     if hasattr(a, "toarray") and hasattr(a, "nnz"):
-        raise TypeError(f"A sparse matrix was passed as {what}, but dense data is required. Use {what}.toarray() to convert to a dense numpy array.")
+        raise TypeError(
+            f"A sparse matrix was passed as {what}, but dense data is required."
+            f" Use {what}.toarray() to convert to a dense numpy array."
+        )
     if hasattr(a, "__array_function__") or hasattr(a, "iloc") or hasattr(a, "__array__"):
         raw = np.asarray(a)
     else:
@@ -52,17 +58,22 @@ def finite(a: NDArray[Any], what: str) -> None:
             raise ValueError(f"Input {what} contains infinity or a value too large for dtype('float64').")
 
 
+def _empty(kind: str, a: NDArray[Any], estimator: str) -> ValueError:
+    found = f"Found array with 0 {kind}(s) (shape={a.shape})"
+    return ValueError(f"{found} while a minimum of 1 is required by {estimator}.")
+
+
 def table(X: Any, estimator: str) -> Floats:
     """X as rows and columns of numbers."""
     a = floats(X, "X")
     if a.ndim != 2:
         raise ValueError(
-            f"Expected 2D array, got {a.ndim}D array instead. Reshape your data either using array.reshape(-1, 1) if your data"
-            " has a single feature or array.reshape(1, -1) if it contains a single sample."
+            f"Expected 2D array, got {a.ndim}D array instead. Reshape your data either using array.reshape(-1, 1)"
+            " if your data has a single feature or array.reshape(1, -1) if it contains a single sample."
         )
     for axis, kind in enumerate(("sample", "feature")):
         if a.shape[axis] == 0:
-            raise ValueError(f"Found array with 0 {kind}(s) (shape={a.shape}) while a minimum of 1 is required by {estimator}.")
+            raise _empty(kind, a, estimator)
     finite(a, "X")
     return a
 
@@ -73,7 +84,7 @@ def grams(K: Any, estimator: str) -> list[Floats]:
     if a.ndim not in (2, 3):
         raise ValueError(f"Expected a 2D array, or a 3D stack of kernel matrices, got {a.ndim}D array instead")
     if a.size == 0:
-        raise ValueError(f"Found array with 0 sample(s) (shape={a.shape}) while a minimum of 1 is required by {estimator}.")
+        raise _empty("sample", a, estimator)
     finite(a, "X")
     return [a] if a.ndim == 2 else list(a)
 
@@ -104,7 +115,9 @@ def points(axis: Any) -> Floats:
     """Points of the axis of the outputs, one a row."""
     a = floats(axis, "points")
     if a.ndim not in (1, 2) or a.size == 0:
-        raise ValueError(f"points of the axis of the outputs should be a 1d or 2d array, got an array of shape {a.shape} instead.")
+        raise ValueError(
+            f"points of the axis of the outputs should be a 1d or 2d array, got an array of shape {a.shape} instead."
+        )
     return a.reshape(len(a), -1)
 
 
@@ -123,7 +136,8 @@ def labels(y: Any, rows: int, estimator: str, least: int = 2) -> tuple[NDArray[A
     a = np.asarray(y)
     if a.ndim == 2 and a.shape[1] == 1:
         warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), for example using ravel().",
+            "A column-vector y was passed when a 1d array was expected."
+            " Please change the shape of y to (n_samples, ), for example using ravel().",
             DataConversionWarning,
             stacklevel=3,
         )
@@ -138,7 +152,9 @@ def labels(y: Any, rows: int, estimator: str, least: int = 2) -> tuple[NDArray[A
             raise ValueError("Input y contains NaN.")
         finite(a, "y")
         if (a != np.floor(a)).any():
-            raise ValueError("Unknown label type: continuous. A classifier needs discrete classes; a regressor learns numbers.")
+            raise ValueError(
+                "Unknown label type: continuous. A classifier needs discrete classes; a regressor learns numbers."
+            )
     if a.dtype == object and any(v is None or v != v for v in a):
         raise ValueError("Input y contains NaN.")
     classes, codes = np.unique(a, return_inverse=True)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ._base import ConvergenceWarning
 
 ABI = 1
-OK, BAD_INPUT, NO_MEMORY, NOT_CONVERGED, CANCELLED, BAD_MODEL, FILE_ERROR, NO_SUCH_HANDLE, SMALL_BUFFER, RUNNING, FAILED = range(11)
+OK, BAD_INPUT, NO_MEMORY, NOT_CONVERGED, CANCELLED, BAD_MODEL = range(6)
+FILE_ERROR, NO_SUCH_HANDLE, SMALL_BUFFER, RUNNING, FAILED = range(6, 11)
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +63,9 @@ class _Progress(ct.Structure):
 
 
 class _Sizes(ct.Structure):
-    _fields_ = [("size", ct.c_size_t)] + [(n, ct.c_int64) for n in ("inputs", "outputs", "kernels", "learned", "samples")]
+    _fields_ = [("size", ct.c_size_t)] + [
+        (n, ct.c_int64) for n in ("inputs", "outputs", "kernels", "learned", "samples")
+    ]
 
 
 class _Solved(ct.Structure):
@@ -247,7 +250,8 @@ class Job:
         model = Model(handle.value)
         if interrupted:
             gap = model.describe()["certificate"]["relative_gap"]
-            warnings.warn(f"interrupted at relative gap {gap:.3g}: the model is the best so far", InterruptWarning, stacklevel=4)
+            line = f"interrupted at relative gap {gap:.3g}: the model is the best so far"
+            warnings.warn(line, InterruptWarning, stacklevel=4)
         elif status == NOT_CONVERGED:
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         return model

@@ -54,7 +54,8 @@ def solve_sylvester(K: Any, L: Any, Y: Any, mu: float, method: str | None = None
     C = np.empty(y.shape)
     result = _Solved(size=ct.sizeof(_Solved))
     name = None if method is None else method.encode()
-    call("iokl_solve_sylvester", *(ct.byref(matrix(a)) for a in (k, l)), mu, *(ct.byref(matrix(a)) for a in (y, C)), name, tol, ct.byref(result))
+    at = [ct.byref(matrix(a)) for a in (k, l, y, C)]
+    call("iokl_solve_sylvester", at[0], at[1], mu, at[2], at[3], name, tol, ct.byref(result))
     return C
 
 

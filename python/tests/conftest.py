@@ -31,5 +31,6 @@ def table():
 
 QUICK = {"kernels": ["gaussian:all:0.5,1,2", "linear:all"], "lam": 1e-3}
 
-# The checks of scikit-learn are of the interface: settings that nothing chooses give their answers sooner than the defaults.
+# The checks of scikit-learn are of the interface: settings that nothing chooses give their answers sooner than the
+# defaults.
 CHECKED = {} if os.environ.get("LONG") == "yes" else {"kernels": ["gaussian:all:median"], "lam": 1e-2}

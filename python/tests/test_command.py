@@ -9,8 +9,8 @@ import iokl
 
 
 def write(path, header, *columns):
-    rows = zip(*columns)
-    path.write_text(",".join(header) + "\n" + "".join(",".join(f"{v!r}" if isinstance(v, float) else str(v) for v in row) + "\n" for row in rows))
+    rows = [[f"{v!r}" if isinstance(v, float) else str(v) for v in row] for row in zip(*columns)]
+    path.write_text("".join(",".join(row) + "\n" for row in [header, *rows]))
 
 
 def predicted(command, model, x, tmp_path):
@@ -18,7 +18,15 @@ def predicted(command, model, x, tmp_path):
     return np.load(tmp_path / "p.npy")
 
 
-@pytest.mark.parametrize("options", [{}, {"kernels": ["gaussian:each:1,2"]}, {"lam": 1e-3}, {"kernels": ["linear:all"], "lam": 1e-2, "random_state": 5}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"kernels": ["gaussian:each:1,2"]},
+        {"lam": 1e-3},
+        {"kernels": ["linear:all"], "lam": 1e-2, "random_state": 5},
+    ],
+)
 def test_same_bits(command, table, tmp_path, options):
     X, Y = table
     np.save(tmp_path / "x.npy", X)
@@ -44,8 +52,8 @@ def test_classes(command, tmp_path):
     for names in (["no", "yes", "well"], [3, 10, 20]):
         y = np.array(names)[np.digitize(X[:, 0], [-0.5, 0.5])]
         write(tmp_path / "t.csv", ["a", "b", "c"], X[:, 0].tolist(), X[:, 1].tolist(), y.tolist())
-        command("fit", "-q", "--x", tmp_path / "t.csv", "--x-columns", "a,b", "--y-columns", "c", "--classes", "--lambda", "1e-3",
-                "--kernel", "gaussian:all:1", "--out", tmp_path / "m.iokl")  # fmt: skip
+        command("fit", "-q", "--x", tmp_path / "t.csv", "--x-columns", "a,b", "--y-columns", "c", "--classes",
+                "--lambda", "1e-3", "--kernel", "gaussian:all:1", "--out", tmp_path / "m.iokl")  # fmt: skip
         m = iokl.IOKLClassifier(kernels=["gaussian:all:1"], lam=1e-3).fit(X, y)
         again = iokl.load(tmp_path / "m.iokl")
         assert isinstance(again, iokl.IOKLClassifier) and list(again.classes_) == sorted(names)

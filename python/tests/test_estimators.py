@@ -185,7 +185,8 @@ def gaussian(A, B):
 
 def test_precomputed(table, tmp_path):
     X, Y = table
-    fit, new = np.stack([gaussian(X[:40], X[:40]), X[:40] @ X[:40].T]), np.stack([gaussian(X[40:], X[:40]), X[40:] @ X[:40].T])
+    fit = np.stack([gaussian(X[:40], X[:40]), X[:40] @ X[:40].T])
+    new = np.stack([gaussian(X[40:], X[:40]), X[40:] @ X[:40].T])
     m = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4).fit(fit, Y[:40])
     assert r2_score(Y[40:], m.predict(new)) > 0.95
     kept = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4, interval_folds=5).fit(fit, Y[:40])
@@ -205,7 +206,8 @@ def test_precomputed(table, tmp_path):
         m.predict(new[:, :, :-1])
     np.save(tmp_path / "k.npy", fit)
     mapped = np.load(tmp_path / "k.npy", mmap_mode="r")  # a write to it would end the process
-    np.testing.assert_array_equal(iokl.IOKLRegressor(kernels="precomputed", lam=1e-4).fit(mapped, Y[:40]).predict(new), m.predict(new))
+    same = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4).fit(mapped, Y[:40])
+    np.testing.assert_array_equal(same.predict(new), m.predict(new))
 
 
 def test_intervals(table):
@@ -240,7 +242,8 @@ def test_pickle_clone_copy(table):
 
 def test_pipeline_and_grid(table):
     X, Y = table
-    grid = GridSearchCV(make_pipeline(StandardScaler(), iokl.IOKLRegressor(**QUICK)), {"ioklregressor__lam": [1e-3, 1e2]}, cv=2, n_jobs=2)
+    steps = make_pipeline(StandardScaler(), iokl.IOKLRegressor(**QUICK))
+    grid = GridSearchCV(steps, {"ioklregressor__lam": [1e-3, 1e2]}, cv=2, n_jobs=2)
     grid.fit(X, Y)
     assert grid.best_params_ == {"ioklregressor__lam": 1e-3}
     y = Y[:, 0] > 0
@@ -259,8 +262,8 @@ def test_groups(table):
 
 def test_bad_parameters(table):
     for params, word in (
-        ({"kernels": ["guassian:all:1"]}, "guassian"), ({"lam": -1}, "lam"), ({"tol": 0}, "tol"), ({"norm": "lp:x"}, "norm"),
-        ({"options": {"presicion": "float32"}}, "presicion"), ({"learn": "all"}, "learn"),
+        ({"kernels": ["guassian:all:1"]}, "guassian"), ({"lam": -1}, "lam"), ({"tol": 0}, "tol"),
+        ({"norm": "lp:x"}, "norm"), ({"options": {"presicion": "float32"}}, "presicion"), ({"learn": "all"}, "learn"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=word):
             iokl.IOKLRegressor(**{**QUICK, **params}).fit(*table)

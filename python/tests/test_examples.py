@@ -55,7 +55,8 @@ def test_intervals():
 
 def test_compare(tmp_path, table):
     X, Y = table
-    pd.DataFrame(X).add_prefix("x_").join(pd.DataFrame(Y).add_prefix("y_")).to_csv(tmp_path / "simulated.csv", index=False)
+    simulated = pd.DataFrame(X).add_prefix("x_").join(pd.DataFrame(Y).add_prefix("y_"))
+    simulated.to_csv(tmp_path / "simulated.csv", index=False)
     out = run("compare", "--table", tmp_path / "simulated.csv", "--only", "constant,iokl,ridge", "--folds", "3")
     assert "simulated: 60 rows, 3 inputs, 2 outputs" in out
     assert number(out, "| iokl |") < 0.5 < number(out, "| constant |")

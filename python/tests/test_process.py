@@ -129,7 +129,7 @@ def test_memory_does_not_grow(table):
 
 
 def test_no_copies():
-    """Tables are read in place: what Python allocates for a fit and a prediction is less than a MiB beside the result."""
+    """Tables are read in place: Python allocates less than a MiB for a fit and a prediction beside the result."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 2000))
     Y = X[:, :200] + 1.0

@@ -44,7 +44,11 @@ def test_general():
 
 def test_bad_equations():
     K, L, Y = spd(5, 0), spd(2, 1), np.ones((5, 2))
-    for args in ((K, L, Y, 0.0), (K[:4], L, Y, 1.0), (K, L, Y[:4], 1.0), (K + np.triu(np.ones((5, 5)), 1), L, Y, 1.0), (K * np.nan, L, Y, 1.0), (K, L, Y[:, 0], 1.0)):
+    lopsided = K + np.triu(np.ones((5, 5)), 1)
+    for args in (
+        (K, L, Y, 0.0), (K[:4], L, Y, 1.0), (K, L, Y[:4], 1.0), (lopsided, L, Y, 1.0), (K * np.nan, L, Y, 1.0),
+        (K, L, Y[:, 0], 1.0),
+    ):  # fmt: skip
         with pytest.raises(ValueError):
             iokl.solve_sylvester(*args)
 
@@ -119,5 +123,6 @@ def test_types():
     if subprocess.run([sys.executable, "-m", "mypy", "--version"], capture_output=True).returncode != 0:
         pytest.skip("mypy is not installed")
     source = pathlib.Path(__file__).parents[1] / "iokl"
-    done = subprocess.run([sys.executable, "-m", "mypy", "--ignore-missing-imports", "--cache-dir", "/dev/null", str(source)], capture_output=True, text=True)
+    words = ["--ignore-missing-imports", "--cache-dir", "/dev/null", str(source)]
+    done = subprocess.run([sys.executable, "-m", "mypy", *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

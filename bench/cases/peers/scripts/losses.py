@@ -1,5 +1,5 @@
-"""Losses of scikit-learn beside ours: quantiles, targets with gross errors, probabilities of classes. Each model chooses
-its parameters by five-fold cross-validation. F is our predictions, and SECONDS what our fit took.
+"""Losses of scikit-learn beside ours: quantiles, targets with gross errors, probabilities of classes. Each model
+chooses its parameters by five-fold cross-validation. F is our predictions, and SECONDS what our fit took.
 
 usage: losses.py DIR REPEATS quantiles|outliers|classes SECONDS
 """
@@ -31,7 +31,8 @@ TREES = {"n_estimators": (100, 300), "max_depth": (3, 5)}
 def quantile_errors(F):
     """F has a column for each level of each target."""
     q = len(TAUS)
-    return {"pinball": np.mean([mean_pinball_loss(Yt[:, j // q], F[:, j], alpha=TAUS[j % q]) for j in range(F.shape[1])])}
+    losses = [mean_pinball_loss(Yt[:, j // q], F[:, j], alpha=TAUS[j % q]) for j in range(F.shape[1])]
+    return {"pinball": np.mean(losses)}
 
 
 def absolute_errors(F):
@@ -55,7 +56,9 @@ def quantile_models():
 
         return lambda: np.column_stack([one(tau, y) for y in Y.T for tau in TAUS])
 
-    yield "QuantileRegressor", search(lambda tau: QuantileRegressor(quantile=tau, solver="highs"), {"alpha": (0, 1e-3, 1e-2, 1e-1)})
+    yield "QuantileRegressor", search(
+        lambda tau: QuantileRegressor(quantile=tau, solver="highs"), {"alpha": (0, 1e-3, 1e-2, 1e-1)}
+    )
     yield "HistGradientBoostingRegressor", search(
         lambda tau: HistGradientBoostingRegressor(loss="quantile", quantile=tau, random_state=0), ROUNDS
     )
@@ -74,7 +77,8 @@ def class_models():
     y, wide = Y.argmax(1), 1 / X.shape[1]
 
     def svc():
-        best = GridSearchCV(SVC(), {"C": (1, 10, 100), "gamma": (wide / 3, wide, 3 * wide)}, cv=5).fit(X, y).best_params_
+        grid = {"C": (1, 10, 100), "gamma": (wide / 3, wide, 3 * wide)}
+        best = GridSearchCV(SVC(), grid, cv=5).fit(X, y).best_params_
         return SVC(probability=True, random_state=0, **best).fit(X, y).predict_proba(Xt)
 
     yield "LogisticRegressionCV", lambda: LogisticRegressionCV(max_iter=2000).fit(X, y).predict_proba(Xt)
