@@ -133,7 +133,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	if err != nil {
 		return opt, err
 	}
-	s, l, err := sums.Draw(ctx, data, choose.MostSamples, own.sums(&opt))
+	s, l, err := sums.Draw(ctx, data, choose.MostSamples, opt.sums(&own))
 	if err != nil {
 		return opt, err
 	}
@@ -172,8 +172,8 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	return opt, nil
 }
 
-// sums are the options of the sums over the rows that are read as opt says.
-func (c *checked) sums(opt *StreamOptions) sums.Options {
+// sums are the options of the sums over the rows; c are the options in opt, checked.
+func (opt *StreamOptions) sums(c *checked) sums.Options {
 	return sums.Options{
 		Env: c.env(), Columns: c.columns(), Groups: c.Groups, Kernels: c.Kernels,
 		FoldGroups: c.CV.Groups, SurveyRows: opt.SurveyRows,
@@ -191,7 +191,7 @@ func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums
 	if len(c.Kernels) == 0 {
 		c.Kernels = DefaultStreamKernels()
 	}
-	so := c.sums(&opt)
+	so := opt.sums(&c)
 	so.Folds = folds
 	d, err := sums.New(ctx, data, so)
 	c.Checkpoint = ""
