@@ -334,8 +334,8 @@ func union(arms []*arm) (specs []string) {
 	return specs
 }
 
-// bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are and with a
-// length for each column, or along directions; sums of such functions; smooth functions of single columns; and by ranks.
+// bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are and with
+// lengths along columns or directions; sums of such functions; smooth functions of single columns; and by ranks.
 func bases(cols int) [][]string {
 	all := [][]string{{linearKernel}, {squareKernel}}
 	for _, kind := range []string{"gaussian", "laplacian"} {

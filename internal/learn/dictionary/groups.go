@@ -72,8 +72,8 @@ func LearnFromTargets(specs []string) bool {
 	})
 }
 
-// learnLengths is, for each kernel of the SPEC, the group of all columns, and ranks, with their inverse lengths, and the
-// directions where the SPEC is for them.
+// learnLengths is, for each kernel of the SPEC, the group of all columns, and ranks, with their inverse lengths, and
+// with directions where the SPEC is for them.
 func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []kernel.Group, err error) {
 	g, z := r.lengthColumns()
 	p, err := r.point(ctx, s.Features, s.Sum(), s.Kinds(), z)

@@ -178,8 +178,8 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 }
 
 // Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other
-// samples, and on parts that are the rows of a fold of the same samples from those of that fold. A λ that was chosen with
-// these then serves: other minima of the criterion have other scales of μ.
+// samples, and on the rows of a fold of the same samples from those that were learned on these. A λ that was chosen
+// with these then serves: other minima of the criterion have other scales of μ.
 func (r *Rows) Follow(other learn.Data) {
 	q, ok := other.(*Rows)
 	if !ok {

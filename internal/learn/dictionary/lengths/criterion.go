@@ -103,7 +103,8 @@ type term struct {
 func newCriterion(kinds []kernel.Kind, turned bool, X, Y blas.General, be blas.Backend) *criterion {
 	l, d := X.Rows, X.Cols
 	c := &criterion{
-		layout: layout{kinds, d, turned}, be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y, linear: blas.NewGeneral(l, l), A: blas.NewGeneral(l, l),
+		layout: layout{kinds, d, turned}, be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y,
+		linear: blas.NewGeneral(l, l), A: blas.NewGeneral(l, l),
 		MX: blas.NewGeneral(l, d+1), alpha: blas.NewGeneral(l, Y.Cols), inner: blas.NewGeneral(l, 2+len(kinds)),
 	}
 	for _, kind := range kinds {

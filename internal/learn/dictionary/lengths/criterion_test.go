@@ -89,7 +89,8 @@ func TestGradient(t *testing.T) {
 			}
 			want := (8*(at(1)-at(-1)) - (at(2) - at(-2))) / (12 * h)
 			if !(math.Abs(grad[k]-want) <= 1e-9) {
-				t.Errorf("%v, turned %v: derivative %d is %.12g, by differences %.12g", kinds, c.turned, k, grad[k], want)
+				t.Errorf("%v, turned %v: derivative %d is %.12g, by differences %.12g", kinds, c.turned, k,
+					grad[k], want)
 			}
 		}
 	}

@@ -39,13 +39,14 @@ func Turn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, from Poin
 	return from, ctx.Err()
 }
 
-// penalty is what Akaike's criterion adds to −2 log of the likelihood for so many parameters, averaged over samples.
+// penalty is what Akaike's criterion adds to −2 log of the likelihood for so many parameters, averaged over samples and
+// targets.
 func (s *search) penalty(parameters int) float64 {
-	k, l := float64(parameters), float64(s.X.Rows)
-	if k >= l-1 {
+	k, N := float64(parameters), float64(s.X.Rows*s.Y.Cols)
+	if k >= N-1 {
 		return math.Inf(1)
 	}
-	return 2 * k / (l - k - 1)
+	return 2 * k / (N - k - 1)
 }
 
 // layout is that of the parameters.

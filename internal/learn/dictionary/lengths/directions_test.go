@@ -64,7 +64,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestTurnKeepsColumns says that a target that varies along columns leaves lengths as they are, and that few samples do.
+// TestTurnKeepsColumns says that a target that varies along columns leaves lengths as they are, as few samples do.
 func TestTurnKeepsColumns(t *testing.T) {
 	for seed := range uint64(4) {
 		Z, Y := wavy(200, 6, seed)
