@@ -53,8 +53,8 @@ func models(t *testing.T) map[string]*iokl.Model {
 	for name, kernels := range map[string][]string{
 		"samples": {
 			"gaussian:all:median*0.5,1,2", "matern32+linear:ard", "laplacian:each", "matern12:all", "matern32:0-3",
-			"matern52:all", "matern32:ranks", "gaussian:directions:median", "linear:all", "poly:2:all:1", "rational:0.7:all",
-			"linear:all:center", "gaussian:all:center", "laplacian:relevant",
+			"matern52:all", "matern32:ranks", "gaussian:directions:median", "linear:all", "poly:2:all:1",
+			"rational:0.7:all", "linear:all:center", "gaussian:all:center", "laplacian:relevant",
 		},
 		"features": {
 			"rff:gaussian:all:40", "rff:laplacian:all:31:mc:phases", "nystrom:matern32:ranks:1:20", "linear:all",
