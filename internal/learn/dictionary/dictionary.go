@@ -96,7 +96,7 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 
 // shares are the parts of so many kernels in the weight of their SPEC.
 func (r *Resolver) shares(s kernel.Spec, made int) []float64 {
-	p, ok := r.lengths[s.Features+":"+s.Sum()]
+	p, ok := r.lengths[nameOf(s)]
 	if !ok {
 		return slices.Repeat([]float64{1 / float64(made)}, made)
 	}

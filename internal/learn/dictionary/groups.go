@@ -76,7 +76,7 @@ func LearnFromTargets(specs []string) bool {
 // with directions where the SPEC is for them.
 func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []kernel.Group, err error) {
 	g, z := r.lengthColumns()
-	p, err := r.point(ctx, s.Features, s.Sum(), s.Kinds(), z)
+	p, err := r.point(ctx, s, z)
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +90,12 @@ func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []ke
 	return groups, nil
 }
 
-// point is what was learned for the kernels of a sum on columns with lengths or on directions, now or before.
-func (r *Resolver) point(ctx context.Context, features, sum string, kinds []kernel.Kind, z blas.General) (
-	p lengths.Point, err error,
-) {
-	name := features + ":" + sum
+// nameOf is the name of what is learned for a SPEC in Lengths.
+func nameOf(s kernel.Spec) string { return s.Features + ":" + s.Sum() }
+
+// point is what was learned for the SPEC, on columns with lengths or on directions, now or before.
+func (r *Resolver) point(ctx context.Context, s kernel.Spec, z blas.General) (p lengths.Point, err error) {
+	name := nameOf(s)
 	if p, ok := r.lengths[name]; ok {
 		return p, nil
 	}
@@ -102,16 +103,18 @@ func (r *Resolver) point(ctx context.Context, features, sum string, kinds []kern
 	known = known && len(start.Scale[0]) == z.Cols
 	opt := lengths.Options{Seed: r.opt.Seed, Backend: r.opt.Backend}
 	switch {
-	case features == lengths.Features:
+	case s.Features == lengths.Features:
 		if known {
 			opt.Start = &start
 		}
-		p, err = lengths.Learn(ctx, kinds, z, r.y, opt)
+		p, err = lengths.Learn(ctx, s.Kinds(), z, r.y, opt)
 	case known && start.Directions != nil:
-		p, err = lengths.Turn(ctx, kinds, z, r.y, start, opt)
+		p, err = lengths.Turn(ctx, s.Kinds(), z, r.y, start, opt)
 	default:
-		if p, err = r.point(ctx, lengths.Features, sum, kinds, z); err == nil {
-			p, err = lengths.Turn(ctx, kinds, z, r.y, p, opt)
+		straight := s
+		straight.Features = lengths.Features
+		if p, err = r.point(ctx, straight, z); err == nil {
+			p, err = lengths.Turn(ctx, s.Kinds(), z, r.y, p, opt)
 		}
 	}
 	if err == nil {

@@ -26,12 +26,13 @@ func Turn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, from Poin
 	straight := len(s.parameters(&from))
 	s.turned = true
 	p := s.parameters(&from)
-	c, goal := s.criterion(s.X.Rows), math.Inf(1)
-	if from.Directions == nil {
-		goal = c.pulled(p, make([]float64, len(p))) - s.penalty(len(p)) + s.penalty(straight)
-	}
-	if s.Y.Cols == 0 || len(p) == straight || math.IsInf(goal, -1) || math.IsNaN(goal) {
+	fresh, surplus := from.Directions == nil, s.penalty(len(p))-s.penalty(straight)
+	if s.Y.Cols == 0 || len(p) == straight || fresh && !(surplus < math.Inf(1)) { // NaN too
 		return from, nil
+	}
+	c, goal := s.criterion(s.X.Rows), math.Inf(1)
+	if fresh {
+		goal = c.pulled(p, make([]float64, len(p))) - surplus
 	}
 	if end, value := c.minimize(ctx, p, steps, goal); value < goal {
 		from = s.point(end)
