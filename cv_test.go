@@ -35,7 +35,7 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 			if _, err := d.Split(learn.Folding{Folds: 5, Seed: checked.Seed}); err != nil {
 				t.Fatal(err)
 			}
-			r, err := d.(learn.Table).Ridge(0)
+			r, err := d.Abilities().Table.Ridge(0)
 			if err != nil {
 				t.Fatal(err)
 			}

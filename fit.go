@@ -158,7 +158,7 @@ func (opt checked) fit(ctx context.Context, d learn.Data) (*Model, error) {
 			return nil, err
 		}
 		opt = r.bestOptions()
-	} else if m, ok := d.(learn.InMemory); ok {
+	} else if m := d.Abilities().InMemory; m != nil {
 		if err := m.Winsorize(ctx, opt.Kernels); err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if m.learned.Folds = folds; folds == nil && err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m)
 	}
-	if c, ok := d.(learn.InMemory); ok && m.learned.LogOdds() && m.learned.HasFolds() {
+	if c := d.Abilities().InMemory; c != nil && m.learned.LogOdds() && m.learned.HasFolds() {
 		m.learned.Calibrate(c.Weight)
 	}
 	return m, err
@@ -245,8 +245,8 @@ func raws(ms []mat.Matrix) []blas.General {
 // withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
 // all of them uses them up.
 func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
-	f, ok := d.(learn.Folded)
-	if !ok || opt.IntervalFolds < 1 {
+	f := d.Abilities().Folded
+	if f == nil || opt.IntervalFolds < 1 {
 		return nil, nil
 	}
 	method := opt.method()
@@ -261,9 +261,9 @@ func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 // outOfFold fits the models without each fold that the options ask for, or that a fit of m keeps by default: one that
 // chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
 func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
-	parts, ok := d.(learn.InMemory)
+	parts := d.Abilities().InMemory
 	k := opt.IntervalFolds
-	if !ok || k < 0 {
+	if parts == nil || k < 0 {
 		return nil, nil
 	}
 	own := k > 0 && opt.compared != nil && !opt.oneSetting // each fold chooses its setting
@@ -315,8 +315,8 @@ const noiseRounds = 2
 // solveNoisy is solve with targets weighted by 1/σ̂²(x). σ̂² is learned from the errors of models without each fold,
 // the first of which weigh all targets alike. k folds are the same in all rounds.
 func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error) {
-	given, ok := d.(*samples.Rows)
-	if !ok {
+	given := d.Abilities().Table
+	if given == nil {
 		return nil, fault.Input("the noise is learned for rows in memory")
 	}
 	rows := given
@@ -348,7 +348,7 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 
 // spread learns the logarithm of the squared errors of the folds as a function of the inputs of d. Its model keeps
 // models without the same folds, and is shifted so that squared errors have the mean that it tells.
-func (opt *checked) spread(ctx context.Context, d *samples.Rows, folds []model.Fold) (*model.Model, error) {
+func (opt *checked) spread(ctx context.Context, d learn.Table, folds []model.Fold) (*model.Model, error) {
 	asked := opt.Options
 	if opt.compared != nil {
 		asked = opt.compared.asked.Options
@@ -370,7 +370,7 @@ func (opt *checked) spread(ctx context.Context, d *samples.Rows, folds []model.F
 		return nil, err
 	}
 	c.oneSetting = true
-	X, Y, W := d.Table()
+	X, Y, W := d.Matrices()
 	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, c.samples())
 	if err != nil {
 		return nil, err
@@ -386,8 +386,8 @@ func (opt *checked) spread(ctx context.Context, d *samples.Rows, folds []model.F
 
 // weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in
 // proportion to the variance, is then for the same prior of functions as where all weights are 1.
-func (opt *checked) weighed(ctx context.Context, d *samples.Rows, spread *model.Model) (*samples.Rows, error) {
-	X, Y, W := d.Table()
+func (opt *checked) weighed(ctx context.Context, d learn.Table, spread *model.Model) (learn.Table, error) {
+	X, Y, W := d.Matrices()
 	sigma := blas.NewGeneral(Y.Rows, Y.Cols)
 	if err := spread.Deviations(ctx, sigma, X); err != nil {
 		return nil, err

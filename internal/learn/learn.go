@@ -32,7 +32,7 @@ import (
 // All stands for a fold that leaves out nothing.
 const All = -1
 
-// Data is samples to learn from. Those that can do more are [InMemory], [Table] or [Folded].
+// Data is samples to learn from.
 type Data interface {
 	// Size is the number of samples and of targets.
 	Size() (l, n int)
@@ -52,27 +52,37 @@ type Data interface {
 	Constant(fold int) (Errors, error)
 	// Train makes a training set of the samples that are not in the fold, to learn this from.
 	Train(ctx context.Context, specs []string, what Learned, fold int) (Training, error)
+	// Loss is the loss that they are learned by.
+	Loss() loss.Loss
+	// Plain reports whether targets are learned by squares without weights.
+	Plain() bool
+	// Abilities tells what more can be done with these data.
+	Abilities() Abilities
+}
+
+// Abilities are the same data as what only some are; nil where they are not.
+type Abilities struct {
+	InMemory InMemory
+	Table    Table
+	Folded   Folded
 }
 
 // InMemory is samples in memory: a part of them can be taken, and a model of a part can predict the rest.
 type InMemory interface {
 	Data
 	// Sample is the data of these samples alone, in this order.
-	Sample(samples []int) (Data, error)
+	Sample(samples []int) (InMemory, error)
 	// HeldOut returns the targets of the samples to test on, and what m, a model of the
 	// part to train on, predicts for them.
 	HeldOut(ctx context.Context, m *model.Model, s Split) (Y, F blas.General, err error)
-	// Loss is the loss that they are learned by, and ByLoss the same data for another one.
-	Loss() loss.Loss
-	ByLoss(l loss.Loss) (Data, error)
+	// ByLoss is the same data for another loss.
+	ByLoss(l loss.Loss) (InMemory, error)
 	// Winsorize prepares a loss that bounds the effect of gross errors for fits with the kernels of the SPECs, nil
 	// where any may be tried. It finds the δ of the loss of Huber where the caller gave none. What is learned by
 	// squares is then learned from targets without gross errors.
 	Winsorize(ctx context.Context, specs []string) error
 	// Weight is that of target j of sample i.
 	Weight(i, j int) float64
-	// Plain reports whether targets are learned by squares without weights.
-	Plain() bool
 }
 
 // Table is rows of inputs in memory, for which kernels can be chosen. They offer kernel ridge regression, in which only
@@ -80,7 +90,11 @@ type InMemory interface {
 type Table interface {
 	InMemory
 	// Part is the data of these samples and targets alone, in this order; nil stands for all.
-	Part(samples, targets []int) (Data, error)
+	Part(samples, targets []int) (Table, error)
+	// Matrices are the inputs and targets of the samples, and the weights, without Data where they are 1.
+	Matrices() (X, Y, W blas.General)
+	// Weighed is the same samples with other weights.
+	Weighed(W blas.General) (Table, error)
 	// Columns lists the inputs that vary.
 	Columns() []int
 	// Ridge prepares the regression for one fold. It keeps the kernels of each SPEC.
@@ -121,26 +135,43 @@ type Training interface {
 	Model(res *bcd.Result) *model.Model
 	// Source is what a model of it keeps for changes of its rows.
 	Source() model.Source
-}
-
-// Rereading is a Training set of which the operator of the space reads the data again for every product.
-type Rereading interface {
-	Training
-	// Err is what went wrong while it did.
-	Err() error
-}
-
-// Kernelled is a Training set of samples in memory.
-type Kernelled interface {
-	Training
-	// Kernels are those on its samples, and the targets; none where it has explicit features instead.
+	// Kernels are those on its samples, and the targets; no kernels where it has explicit features instead.
 	Kernels() (K linop.Separate, Y blas.General)
-	// ByLoss is the set for another loss, with the same kernels.
-	ByLoss(l loss.Loss) (Kernelled, error)
+	// ByLoss is the set for another loss, with the same kernels, of samples in memory.
+	ByLoss(l loss.Loss) (Training, error)
 	// LeaveOut prepares for refits without each sample in closed form (mathematics.md §13). The error says why there is
 	// no closed form.
 	LeaveOut() (LeaveOut, error)
+	// Rereads reports whether the operator of the space reads the data again for every product, and Err what went wrong
+	// while it did.
+	Rereads() bool
+	Err() error
 }
+
+// Summed is the part of a Training set that sums over its rows, which hold explicit features, leave nothing to do for.
+type Summed struct{}
+
+// Held is 0: sums are counted where they are made.
+func (Summed) Held() float64 { return 0 }
+
+// Kernels are none.
+func (Summed) Kernels() (K linop.Separate, Y blas.General) { return nil, Y }
+
+// ByLoss refuses: sums are those of the squared loss.
+func (Summed) ByLoss(loss.Loss) (Training, error) {
+	return nil, fault.Input("several quantiles are for rows or Gram matrices in memory")
+}
+
+// LeaveOut refuses: sums do not tell a row from the others.
+func (Summed) LeaveOut() (LeaveOut, error) {
+	return nil, fault.Input("leaving out single rows is for data in memory: use folds")
+}
+
+// Rereads is false, and Err nil, where the sums hold all products.
+func (Summed) Rereads() bool { return false }
+
+// Err is nil.
+func (Summed) Err() error { return nil }
 
 // remember makes the model of t keep what changes of its rows need.
 func remember(t Training, m *model.Model) {
@@ -290,7 +321,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		}
 	}
 	l, _ := d.Size()
-	so.Freedom = l > defaults.IntervalSamples && p.Model&bcd.Sum == 0 && Plain(d) && complete(t)
+	so.Freedom = l > defaults.IntervalSamples && p.Model&bcd.Sum == 0 && d.Plain() && complete(t)
 	end, err := m.checkpointing(p, &so)
 	if err != nil {
 		return nil, err
@@ -309,8 +340,8 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	}
 	release()
 	err = errors.Join(err, end())
-	if r, ok := t.(Rereading); ok && r.Err() != nil {
-		return nil, r.Err()
+	if t.Err() != nil {
+		return nil, t.Err()
 	}
 	if res == nil {
 		return nil, fault.From(err)
@@ -334,7 +365,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		out.Out = outputs
 	}
 	remember(t, out.Model)
-	if Plain(d) || out.Updatable() {
+	if d.Plain() || out.Updatable() {
 		out.Mu = p.Lambda * float64(p.Space.Samples())
 	}
 	out.Silent = out.UseMeans(s.Means)
@@ -346,7 +377,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 
 // likelihood learns the variance components of a mixed model.
 func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observed int) (*Outcome, error) {
-	K, Y := kernelsOf(t)
+	K, Y := t.Kernels()
 	if K == nil {
 		return nil, fault.Input("a sum of separable kernels is not available by likelihood in explicit features: it " +
 			"needs kernels on the samples")

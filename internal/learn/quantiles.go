@@ -18,20 +18,6 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// LossOf is the loss that data are learned by.
-func LossOf(d Data) loss.Loss {
-	if d, ok := d.(InMemory); ok {
-		return d.Loss()
-	}
-	return loss.Loss{}
-}
-
-// Plain reports whether data are learned by squares without weights.
-func Plain(d Data) bool {
-	m, ok := d.(InMemory)
-	return !ok || m.Plain()
-}
-
 // Lead is the index of the loss by which weights and L are learned: of quantiles that nearest ½.
 func Lead(losses []loss.Loss) (at int) {
 	for i, l := range losses {
@@ -57,13 +43,12 @@ func Ends(losses []loss.Loss) (list []loss.Loss) {
 func (m *Method) quantiles(
 	ctx context.Context, t Training, p *bcd.Problem, so bcd.Options, losses []loss.Loss, res *bcd.Result,
 ) (*columns.Outputs, error) {
-	r, ok := t.(Kernelled)
-	if !ok || res.Ls != nil {
-		return nil, fault.Input("several quantiles are for rows or Gram matrices in memory and one output kernel")
+	if res.Ls != nil {
+		return nil, fault.Input("several quantiles are for one output kernel")
 	}
 	at := Lead(losses)
 	all, outs := make([]blas.General, len(losses)), make([]*columns.Outputs, len(losses))
-	all[at], outs[at] = res.C, r.Outputs()
+	all[at], outs[at] = res.C, t.Outputs()
 	fits, failed := make([]*bcd.Result, len(losses)), make([]error, len(losses))
 	steps := []int{-1, 1}
 	var own []*bcd.LossStep // of each side
@@ -75,7 +60,7 @@ func (m *Method) quantiles(
 		so, step := so, steps[i]
 		so.LossStep = own[i]
 		for k := at + step; k >= 0 && k < len(losses); k += step {
-			u, err := r.ByLoss(losses[k])
+			u, err := t.ByLoss(losses[k])
 			if err != nil {
 				failed[k] = err
 				return
@@ -87,7 +72,7 @@ func (m *Method) quantiles(
 			all[k], outs[k] = fits[k].C, u.Outputs()
 		}
 	}
-	K, _ := r.Kernels()
+	K, _ := t.Kernels()
 	_, stored := K.(*linop.GramSum)
 	l, n := float64(res.C.Rows), float64(res.C.Cols)
 	if stored && memory.Check("", 8*l*(l+levelScratch*n), "") == nil {

@@ -63,27 +63,19 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, err
 	// Rounding Gram matrices to single precision changes K·C by up to 2⁻²⁴·‖K‖·‖C‖, which μ ≪ ‖K‖ makes far more than
 	// [defaults.ExactTol]: the gap says how exact coefficients are worth being.
 	if s.Learn == Nothing {
-		if K, _ := kernelsOf(t); linop.PrecisionOf(K) != blas.Float32 {
+		if K, _ := t.Kernels(); linop.PrecisionOf(K) != blas.Float32 {
 			so.InnerTol = defaults.ExactTol
 		}
 	}
-	if _, rereads := t.(Rereading); rereads && (so.Sylvester == "" || so.Sylvester == "auto") {
+	if t.Rereads() && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products
 	}
 	return p, so, nil
 }
 
-// kernelsOf are the kernels on the samples of t, and the targets; none where it has explicit features.
-func kernelsOf(t Training) (K linop.Separate, Y blas.General) {
-	if k, ok := t.(Kernelled); ok {
-		return k.Kernels()
-	}
-	return nil, Y
-}
-
 // complete reports whether t has kernels on its samples, of which no target is missing.
 func complete(t Training) bool {
-	K, Y := kernelsOf(t)
+	K, Y := t.Kernels()
 	return K != nil && !columns.Missing(Y)
 }
 
@@ -105,11 +97,7 @@ func (m *Method) Path(
 	}
 	sets := []Training{t}
 	for _, l := range s.Losses {
-		r, ok := t.(Kernelled)
-		if !ok {
-			return fault.Input("several quantiles are for data in memory")
-		}
-		u, err := r.ByLoss(l)
+		u, err := t.ByLoss(l)
 		if err != nil {
 			return err
 		}

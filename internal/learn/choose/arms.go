@@ -200,7 +200,7 @@ func (s *race) norms() []string {
 		return s.Norms
 	case s.Setting.Norm != "":
 		return []string{s.Setting.Norm}
-	case !s.Setting.Learn.Weights() || s.kernelsOpen() || learn.LossOf(s.data).Kind != loss.Squared:
+	case !s.Setting.Learn.Weights() || s.kernelsOpen() || s.data.Loss().Kind != loss.Squared:
 		return defaults.Norms()[:1] // of fixed weights, all norms are the same; by other losses fits take long
 	}
 	return defaults.Norms()
@@ -213,10 +213,7 @@ func (s *race) named() bool { return s.Kernels != nil || len(s.Setting.Kernels) 
 func (s *race) kernelsOpen() bool { return s.table() != nil && !s.named() }
 
 // table is all samples where they are rows of inputs, else nil.
-func (s *race) table() learn.Table {
-	t, _ := s.all.(learn.Table)
-	return t
-}
+func (s *race) table() learn.Table { return s.all.Abilities().Table }
 
 // addWhereItFits is add where memory holds the dictionary on the largest part.
 func (s *race) addWhereItFits(ctx context.Context, kernels []string, set learn.Setting) error {
@@ -254,7 +251,7 @@ func (s *race) add(ctx context.Context, set learn.Setting) error {
 			a.lambdas = defaults.Path(size * (cmp.Or(set.Tau, outputs) / outputs))
 		}
 		a.closed = s.table() != nil && set.Learn == learn.Nothing && set.OutputKernel == "" &&
-			dictionary.Exact(set.Kernels) && learn.LossOf(s.data).Kind == loss.Squared
+			dictionary.Exact(set.Kernels) && s.data.Loss().Kind == loss.Squared
 		a.in = slices.Repeat([]bool{true}, len(a.lambdas))
 		a.move(1, s.folds)
 		s.arms = append(s.arms, a)

@@ -156,7 +156,7 @@ type Job struct {
 // check refuses options that make no sense and puts defaults in place.
 func (s *race) check() error {
 	l, _ := s.data.Size()
-	asked := learn.LossOf(s.data)
+	asked := s.data.Loss()
 	switch {
 	case asked.Kind == loss.Squared:
 	case s.Metric == "":
@@ -232,7 +232,7 @@ func (s *race) checkFolds(l int) error {
 	if s.Folds == 0 {
 		s.Folds = min(defaults.Folds, s.folding().MostFolds(l))
 	}
-	if s.TimeOrdered || s.LeaveOneOut || learn.LossOf(s.data).Kind != loss.Squared {
+	if s.TimeOrdered || s.LeaveOneOut || s.data.Loss().Kind != loss.Squared {
 		s.Repeats = 1
 	}
 	if s.FoldsBy == Blocks {
@@ -243,7 +243,7 @@ func (s *race) checkFolds(l int) error {
 	}
 	_, n := s.data.Size()
 	observed, partial := s.data.Cells()
-	_, inMemory := s.data.(learn.InMemory)
+	inMemory := s.data.Abilities().InMemory != nil
 	switch {
 	case s.Hide != "" || partial == 0:
 	case inMemory && s.Groups == nil && !s.TimeOrdered && s.Metric != "accuracy" && partial*s.Folds >= l:

@@ -47,7 +47,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 			}
 		}
 		least, tried := math.Inf(1), 0
-		best, costly := 0, s.fills() || !learn.Plain(s.data)
+		best, costly := 0, s.fills() || !s.data.Plain()
 		method := s.Method
 		if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
 			method.Solver = "" // Method names that of the sum
@@ -86,7 +86,7 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*
 			continue
 		}
 		if r == nil {
-			if r, err = s.data.(learn.Table).Ridge(f); err != nil {
+			if r, err = s.data.Abilities().Table.Ridge(f); err != nil {
 				return err
 			}
 		}
@@ -226,11 +226,7 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		leaver, ok := t.(learn.Kernelled)
-		if !ok {
-			return fault.Input("leaving out single rows is for data in memory: use folds")
-		}
-		refits, err := leaver.LeaveOut()
+		refits, err := t.LeaveOut()
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ type rung struct{ samples, targets, repeat int }
 func (s *race) rungs() (list, last []rung) {
 	l, n := s.all.Size()
 	top := rung{samples: l, targets: n}
-	if _, ok := s.all.(learn.InMemory); !ok || s.named() {
+	if s.all.Abilities().InMemory == nil || s.named() {
 		return s.repeats(top), nil // the user says what to compare, and means all samples
 	}
 	if t := s.table(); t != nil {
@@ -187,13 +187,13 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	s.data = d
 	if r.samples < l {
 		rows := s.draw(l, r.samples)
-		if s.data, err = d.(learn.InMemory).Sample(rows); err != nil {
+		if s.data, err = d.Abilities().InMemory.Sample(rows); err != nil {
 			return err
 		}
 		f.Groups = columns.Pick(f.Groups, rows)
 	}
-	if d, ok := s.data.(learn.Table); ok && s.from != nil {
-		d.Follow(before)
+	if t := s.data.Abilities().Table; t != nil && s.from != nil {
+		t.Follow(before)
 	}
 	if s.folds, err = s.data.Split(f); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 func (s *race) constants(f learn.Folding) ([][]float64, error) {
 	sets := []learn.Data{s.data}
 	for _, l := range s.Setting.Losses {
-		d, err := s.data.(learn.InMemory).ByLoss(l)
+		d, err := s.data.Abilities().InMemory.ByLoss(l)
 		if err == nil {
 			_, err = d.Split(f)
 		}

@@ -64,7 +64,7 @@ func TestArmsDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, data: d, folds: 2}
+	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, data: d, folds: 2}
 	for _, what := range []learn.Learned{learn.Nothing, learn.Nothing, learn.Weights} {
 		set := learn.Setting{Kernels: []string{"gaussian:all:median"}, Norm: "lp:1", Learn: what, Model: learn.Product}
 		if err := s.add(t.Context(), set); err != nil {
@@ -217,7 +217,10 @@ func (s *slow) Ridge(fold int) (learn.Ridge, error) {
 }
 
 // Sample is the data themselves: all rungs are slow.
-func (s *slow) Sample([]int) (learn.Data, error) { return s, nil }
+func (s *slow) Sample([]int) (learn.InMemory, error) { return s, nil }
+
+// Abilities are those of rows, of which the regression is slow.
+func (s *slow) Abilities() learn.Abilities { return learn.Abilities{InMemory: s, Table: s} }
 
 // Affordable takes a second.
 func (s *slow) Affordable(
@@ -345,7 +348,9 @@ type sampled struct {
 	rows [][]int
 }
 
-func (s *sampled) Sample(rows []int) (learn.Data, error) {
+func (s *sampled) Abilities() learn.Abilities { return learn.Abilities{InMemory: s} }
+
+func (s *sampled) Sample(rows []int) (learn.InMemory, error) {
 	s.rows = append(s.rows, rows)
 	return s.InMemory.Sample(rows)
 }

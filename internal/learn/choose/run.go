@@ -23,14 +23,14 @@ import (
 // then nil where nothing was compared yet.
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	r := &race{Job: job, all: d, data: d}
-	if learn.LossOf(d).Kind != loss.Squared {
+	if d.Loss().Kind != loss.Squared {
 		if r.Setting.Losses = learn.Ends(r.Setting.Losses); r.Metric != "" && r.Metric != learn.LossMetric {
 			r.Setting.Losses = nil
 		}
 		if r.kernelsOpen() {
 			return byLoss(ctx, r.table(), r.Job)
 		}
-		if err := d.(learn.InMemory).Winsorize(ctx, r.Setting.Kernels); err != nil {
+		if err := d.Abilities().InMemory.Winsorize(ctx, r.Setting.Kernels); err != nil {
 			return nil, err
 		}
 	}
@@ -172,7 +172,7 @@ func (s *race) finish(ctx context.Context, r rung) error {
 		}
 	}
 	if !exact && s.Metric != "accuracy" && !s.TimeOrdered {
-		if d, err = d.(learn.Table).Sums(ctx, kernels, s.folding()); err != nil {
+		if d, err = d.Abilities().Table.Sums(ctx, kernels, s.folding()); err != nil {
 			return err
 		}
 	}

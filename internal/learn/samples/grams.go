@@ -55,7 +55,7 @@ func NewGrams(ctx context.Context, grams []blas.General, Y, W blas.General, opt 
 }
 
 // Sample is the data of these samples alone.
-func (g *Grams) Sample(idx []int) (learn.Data, error) {
+func (g *Grams) Sample(idx []int) (learn.InMemory, error) {
 	o, err := observe(len(idx), blas.TakeRows(g.y, idx), rowsOf(g.w, idx), g.opt.quiet())
 	some := &Grams{observed: o, names: g.names}
 	for _, K := range g.grams {
@@ -64,8 +64,11 @@ func (g *Grams) Sample(idx []int) (learn.Data, error) {
 	return some, err
 }
 
+// Abilities tells that Gram matrices are in memory.
+func (g *Grams) Abilities() learn.Abilities { return learn.Abilities{InMemory: g} }
+
 // ByLoss is the data for another loss.
-func (g *Grams) ByLoss(l loss.Loss) (learn.Data, error) {
+func (g *Grams) ByLoss(l loss.Loss) (learn.InMemory, error) {
 	h := *g
 	h.opt.Columns.Loss, h.splits = l, nil
 	return &h, columns.CheckOutputs(h.y, h.w, &h.opt.Columns)

@@ -260,7 +260,7 @@ func (o *observed) robustResiduals(
 	slices.Sort(rows)
 	some, err := all.Sample(rows)
 	if err == nil {
-		some, err = some.(learn.InMemory).ByLoss(loss.Loss{Kind: loss.Huber, Parameter: loss.RobustDelta})
+		some, err = some.ByLoss(loss.Loss{Kind: loss.Huber, Parameter: loss.RobustDelta})
 	}
 	if err != nil {
 		return nil, nil, err

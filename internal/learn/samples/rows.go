@@ -48,10 +48,10 @@ func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
 }
 
 // Sample is the data of these samples alone.
-func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
+func (r *Rows) Sample(idx []int) (learn.InMemory, error) { return r.Part(idx, nil) }
 
 // Part is the data of these samples and targets alone; nil stands for all.
-func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
+func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)
 	opt := r.opt.quiet()
 	for _, f := range r.followed {
@@ -71,14 +71,19 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 	return newRows(x, y, w, z, opt)
 }
 
-// Table is the inputs, targets and weights of the samples.
-func (r *Rows) Table() (X, Y, W blas.General) { return r.x, r.y, r.w }
+// Abilities tells that kernels can be chosen for rows in memory.
+func (r *Rows) Abilities() learn.Abilities { return learn.Abilities{InMemory: r, Table: r} }
+
+// Matrices are the inputs, targets and weights of the samples.
+func (r *Rows) Matrices() (X, Y, W blas.General) { return r.x, r.y, r.w }
 
 // Weighed is the same samples with other weights.
-func (r *Rows) Weighed(W blas.General) (*Rows, error) { return newRows(r.x, r.y, W, r.pseudo, r.opt) }
+func (r *Rows) Weighed(W blas.General) (learn.Table, error) {
+	return newRows(r.x, r.y, W, r.pseudo, r.opt)
+}
 
 // ByLoss is the data for another loss.
-func (r *Rows) ByLoss(l loss.Loss) (learn.Data, error) {
+func (r *Rows) ByLoss(l loss.Loss) (learn.InMemory, error) {
 	opt := r.opt
 	if opt.Columns.Loss = l; l.Kind == loss.Squared && r.pseudo.Data != nil {
 		return NewRows(r.x, r.pseudo, r.w, opt)

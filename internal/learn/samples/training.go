@@ -105,11 +105,17 @@ func (t *training) take(out *columns.Outputs, Y, raw, w blas.General) {
 	t.out, t.Y, t.W, t.raw, t.w = out, Y, out.Weights(w), raw, w
 }
 
+// Rereads is false: samples are in memory.
+func (t *training) Rereads() bool { return false }
+
+// Err is nil: products read nothing.
+func (t *training) Err() error { return nil }
+
 // Outputs is the map of the targets.
 func (t *training) Outputs() *columns.Outputs { return t.out }
 
 // ByLoss is the training set, of which kernels are shared, for another loss.
-func (t *training) ByLoss(l loss.Loss) (learn.Kernelled, error) {
+func (t *training) ByLoss(l loss.Loss) (learn.Training, error) {
 	u, opt := *t, *t.opt
 	opt.Columns.Loss = l
 	u.opt = &opt

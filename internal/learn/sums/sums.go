@@ -20,6 +20,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
 )
@@ -266,6 +267,15 @@ func rowError(err error) error {
 	return fault.From(err)
 }
 
+// Loss is the squared one, of which sums tell the minimum.
+func (d *Data) Loss() loss.Loss { return loss.Loss{} }
+
+// Plain reports that targets are learned by squares.
+func (d *Data) Plain() bool { return true }
+
+// Abilities tells that folds are dealt with the first pass.
+func (d *Data) Abilities() learn.Abilities { return learn.Abilities{Folded: d} }
+
 // Size is the number of samples with an observed target, and of targets.
 func (d *Data) Size() (l, n int) {
 	l, _ = rows(d.sums)
@@ -382,9 +392,9 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
 		return t, nil
 	}
-	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.opt.Ranks)
-	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
-	return &reading{t, gram}, nil
+	t.gram = stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.opt.Ranks)
+	t.space = bcd.NewFeaturesOperator(t.gram, p.H, p.YY, l, blocks)
+	return t, nil
 }
 
 // HeldOut returns the numbers of the surveyed rows of the fold, their targets, and what m predicts for them.

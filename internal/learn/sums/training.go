@@ -17,6 +17,7 @@ import (
 
 // training is the learning problem of the sums of some of the folds.
 type training struct {
+	learn.Summed
 	data        *Data
 	parts       []stream.Sums // of each pattern of missing targets
 	test        []stream.Sums // of the fold left out
@@ -25,6 +26,7 @@ type training struct {
 	mean, scale []float64 // of the targets in the sums; 0 and 1 where they are learned as they are
 	deviation   []float64 // of the targets in the sums
 	space       bcd.Space
+	gram        *stream.Gram // of the space without Γ, which reads the rows for every product; else nil
 	// rows of features that C of the space belongs to, see bcd.NewPatterns; no rows where that is of features
 	F blas.General
 }
@@ -56,13 +58,16 @@ func (t *training) patterns() (list []bcd.Pattern) {
 	return list
 }
 
-// reading is a training set without Γ, which reads the rows for every product.
-type reading struct {
-	*training
-	gram *stream.Gram
-}
+// Rereads reports whether the space has no Γ.
+func (t *training) Rereads() bool { return t.gram != nil }
 
-func (r *reading) Err() error { return rowError(r.gram.Err()) }
+// Err is why rows could not be read for a product.
+func (t *training) Err() error {
+	if t.gram == nil {
+		return nil
+	}
+	return rowError(t.gram.Err())
+}
 
 // outputs fills in the map of the targets by the moments that the sums tell.
 func (t *training) outputs() (err error) {
@@ -103,7 +108,6 @@ func (t *training) outputs() (err error) {
 
 func (t *training) Space() bcd.Space   { return t.space }
 func (t *training) Weights() []float64 { return t.data.Weights }
-func (t *training) Held() float64      { return 0 }
 
 // Outputs is the map of the targets.
 func (t *training) Outputs() *columns.Outputs { return t.out }

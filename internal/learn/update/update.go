@@ -324,6 +324,7 @@ const blockRows = 1024
 
 // features is the training set of sums of explicit features.
 type features struct {
+	learn.Summed
 	m    *model.Model
 	maps rff.Maps
 	be   blas.Backend
@@ -362,8 +363,6 @@ func (t *features) check() (err error) {
 }
 
 func (t *features) Space() bcd.Space { return t.space }
-
-func (t *features) Held() float64 { return 0 }
 
 func (t *features) Weights() []float64   { return nil }
 func (t *features) Source() model.Source { return model.Source{Sums: t.sums} }
