@@ -316,7 +316,7 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 		blas.Scal(1/u.L, q.L.S)
 	}
 	if _, scaleFree := q.Norm.(regularizer.Lp); !scaleFree {
-		q.Norm = regularizer.InUnits{Regularizer: q.Norm, Y: y, B: b}
+		q.Norm = regularizer.InUnits{Regularizer: q.Norm, Scale: y, B: b}
 	}
 	rho = rho * (u.L / y) * (u.L / y)
 	return &q, u, rho

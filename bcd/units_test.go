@@ -44,7 +44,7 @@ func TestUnits(t *testing.T) {
 		} {
 			reg := norm
 			if _, free := norm.(regularizer.Lp); !free {
-				reg = regularizer.InUnits{Regularizer: norm, Y: 1 / u.y, B: 1 / u.b}
+				reg = regularizer.InUnits{Regularizer: norm, Scale: 1 / u.y, B: 1 / u.b}
 			}
 			plain := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: norm}
 			large := &Problem{

@@ -176,8 +176,8 @@ func (g *design) dictionary() error {
 }
 
 // freePart is the share of the samples up to which the columns of a node's own
-// past are left unpenalized. It is the rule of thumb of ten samples for each free
-// coefficient; no measurement of it is recorded.
+// past are left unpenalized. It is the rule of ten to twenty samples for each
+// coefficient (Harrell, doi:10.1007/978-3-319-19425-7, §4.4).
 const freePart = 0.1
 
 // ownFree says whether the linear own past of node k is left unpenalized: there

@@ -19,11 +19,8 @@ import (
 )
 
 // The doubt is that of docs/decisions/2026-11-22-short-series.md, where the graphs compared have the other values, too.
-// Samples and rounds bound the time, of an eigendecomposition for each target and round. The share lets a kernel that
-// explains everything count as much as the others together. No comparison with other values of these is recorded.
+// Samples and rounds bound the time, of an eigendecomposition for each target and round.
 const (
-	// of the weight of all other kernels, for a kernel that explains all that a linear one leaves
-	jointShare     = 1
 	jointSamples   = 300   // that it is fitted to, at most
 	jointResampled = 150   // the same in each round of a resampling
 	jointRounds    = 2     // of learning its metric
@@ -35,8 +32,8 @@ const (
 // all past values c, with v the mean of the sum and μ of least generalized cross-validation (Golub, Heath and Wahba,
 // doi:10.1080/00401706.1979.10489751). The metric starts at the ages' weights and then follows the mean squared slopes,
 // w_c ∝ E(∂f/∂x_c)² (Radhakrishnan et al., doi:10.1126/science.adi5639). A source gets its part of the roots of the
-// slopes' squares, times the share of what ridge regression leaves that the kernel explains beyond doubt, times
-// jointShare. It looks at the samples of the tasks, which are those of all nodes, at most so many, and once at those
+// slopes' squares, times the share of what ridge regression leaves that the kernel explains beyond doubt: a kernel that
+// explains everything counts as much as the others together. It looks at the samples of the tasks, which are those of all nodes, at most so many, and once at those
 // that are there several times: the others would tell what they are.
 func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.General, error) {
 	n := len(tasks)
@@ -69,7 +66,7 @@ func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.Gen
 			sum += row[j]
 		}
 		if sum > 0 {
-			blas.Scal(jointShare*explained/sum, row)
+			blas.Scal(explained/sum, row)
 		}
 		row[k] = 0 // own history is no edge
 	})

@@ -2,23 +2,23 @@
 
 package regularizer
 
-// InUnits is the penalty ω·B/Y² of a problem whose squared norms are divided by Y² and whose weights stay, with
-// B and Y so far from 1 that neither B/Y² nor its reciprocal need be a float64. Its domain is that of ω.
+// InUnits is the penalty ω·b/s² of a problem whose objective is divided by s² and whose λ by b, while its weights stay.
+// Its domain is that of ω. Neither b/s² nor its reciprocal need be a float64.
 type InUnits struct {
 	Regularizer
-	Y, B float64
+	Scale, B float64 // s and b
 }
 
-// Update is that of ω at alpha2·Y²/B.
+// Update is that of ω at alpha2·s²/b.
 func (r InUnits) Update(eta, alpha2 []float64) { r.Regularizer.Update(eta, r.given(alpha2)) }
 
-// Omega is ω(η)·B/Y².
+// Omega is ω(η)·b/s².
 func (r InUnits) Omega(eta []float64) float64 { return r.scaled(r.Regularizer.Omega(eta)) }
 
-// Conjugate is ω*(c·Y²/B)·B/Y².
+// Conjugate is ω*(c·s²/b)·b/s².
 func (r InUnits) Conjugate(c []float64) float64 { return r.scaled(r.Regularizer.Conjugate(r.given(c))) }
 
-// Gradient is ∇ω·B/Y².
+// Gradient is ∇ω·b/s².
 func (r InUnits) Gradient(dst, eta []float64) {
 	r.Regularizer.Gradient(dst, eta)
 	for j, v := range dst {
@@ -26,14 +26,14 @@ func (r InUnits) Gradient(dst, eta []float64) {
 	}
 }
 
-// scaled is v·B/Y².
-func (r InUnits) scaled(v float64) float64 { return v / r.Y * r.B / r.Y }
+// scaled is v·b/s².
+func (r InUnits) scaled(v float64) float64 { return v / r.Scale * r.B / r.Scale }
 
-// given is v·Y²/B.
+// given is v·s²/b.
 func (r InUnits) given(v []float64) []float64 {
 	s := make([]float64, len(v))
 	for j, x := range v {
-		s[j] = x * r.Y / r.B * r.Y
+		s[j] = x * r.Scale / r.B * r.Scale
 	}
 	return s
 }
