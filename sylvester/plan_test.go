@@ -169,3 +169,14 @@ func TestTrialLength(t *testing.T) {
 		}
 	}
 }
+
+// TestDecomposeCubes compares the two units that costs are in.
+func TestDecomposeCubes(t *testing.T) {
+	for l := 1000.; l <= 4000; l += 500 {
+		flop := nativeCosts.plain.column[0] / 2
+		got := nativeCosts.eigendecomposition(int(l), 0, false) / (l * l * l * flop)
+		if got < 0.8*DecomposeCubes || got > 1.2*DecomposeCubes {
+			t.Errorf("an eigendecomposition of order %g takes the time of %.3g·l³ flops, not %g·l³", l, got, DecomposeCubes)
+		}
+	}
+}

@@ -38,13 +38,8 @@ type keeper struct {
 // point is the state of a solve after an iteration.
 type point struct{ residual, work float64 }
 
-// DecomposeCubes is the time of an eigendecomposition of order l, in that of l³ flops of large matrix products. It
-// decides between methods only.
-const DecomposeCubes = 10.
-
-// Costs are in flops of large matrix products. They decide between methods only. The numbers beside them are of the
-// size that docs/decisions/2026-11-22-missing-cells.md measures; docs/decisions/2026-11-27-constants.md says what half
-// and twice of usualSolves and sketchGap change.
+// These decide between methods only. They are of the size that docs/decisions/2026-11-22-missing-cells.md measures;
+// docs/decisions/2026-11-27-constants.md says what half and twice of usualSolves and sketchGap change.
 const (
 	// exactBelow is keeper.below for the methods that choose.
 	exactBelow = 400
@@ -67,12 +62,6 @@ func (o Options) limited(l int) Options {
 	o.MaxIter = cmp.Or(o.MaxIter, 10*l)
 	return o
 }
-
-// gridWork is the cost of Ā⁻¹ on r columns.
-func gridWork(l, q, r int) float64 { return 4 * float64(l) * float64(q) * float64(r) }
-
-// sketchWork is the cost of a sketch of rank q.
-func sketchWork(l, q float64) float64 { return 4*l*l*q + 10*l*q*q }
 
 // renewal is the cost of making dec anew.
 func (k *keeper) renewal(l int) float64 {
