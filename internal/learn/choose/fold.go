@@ -47,7 +47,13 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 			}
 		}
 		least, tried := math.Inf(1), 0
-		best, costly := 0, s.fills() || !s.data.Plain()
+		best, wait := 0, len(lambdas)
+		switch {
+		case s.whole:
+			wait = beside
+		case s.fills() || !s.data.Plain():
+			wait = patience
+		}
 		method := s.Method
 		if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
 			method.Solver = "" // Method names that of the sum
@@ -61,7 +67,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 			if s.Lambdas != nil || s.floor > 0 && lambdas[k] > s.floor {
 				return false
 			}
-			return !(e.NMSE <= 2*least) || costly && k-best >= patience && !s.flat(a.errors[at[k]][f], f)
+			return !(e.NMSE <= 2*least) || k-best >= wait && !s.flat(a.errors[at[k]][f], f)
 		})
 		if err != nil {
 			return err

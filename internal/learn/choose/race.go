@@ -31,6 +31,7 @@ type race struct {
 	constant [][]float64 // errors without kernels: of each fold, what the metric averages
 	complete []bool      // folds on which all arms were compared
 	best     *Result     // of the last rung that has any
+	whole    bool        // all samples are fitted with exact kernels, and more of them than decompositions serve
 	progress
 }
 

@@ -176,7 +176,7 @@ func (s *race) finish(ctx context.Context, r rung) error {
 			return err
 		}
 	}
-	s.Repeats = 1
+	s.Repeats, s.whole = 1, exact && open
 	if err := s.take(d, r); err != nil {
 		return err
 	}
