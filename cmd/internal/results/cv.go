@@ -41,12 +41,6 @@ var metricNames = map[string]string{
 	"loss": "loss over that of the best constant",
 }
 
-// settingText is a setting in words.
-func settingText(p *iokl.CVPoint) string {
-	return fmt.Sprintf("λ = %.3g, norm %s, learning %s, kernels %s", p.Lambda, p.Norm, p.Learns(),
-		choose.Brief(p.Kernels))
-}
-
 // rival is the best setting that differs from the one chosen in more than λ, or where there is none the best of all
 // others; nil when there is no other.
 func rival(r *CV) *iokl.CVPoint {

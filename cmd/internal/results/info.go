@@ -100,38 +100,6 @@ func (r *Info) Terms() (names []string) {
 	return append(names, "residuals")
 }
 
-// axisText says on which axis the outputs lie, and what L is there; "" where there is none.
-func axisText(model *iokl.Model) string {
-	_, names := model.OutputAxis()
-	if names == nil {
-		return ""
-	}
-	text := "of the outputs: " + strings.Join(names, ", ")
-	if k := model.AxisKernel(); k != "" {
-		return text + "; L is " + k + " on it"
-	}
-	return text + "; L was learned"
-}
-
-// solvers names the method of a fit, and the solver of its linear systems where several can serve.
-func solvers(c iokl.Certificate) string {
-	if c.Sylvester == "" {
-		return c.Solver
-	}
-	return c.Solver + ", " + c.Sylvester
-}
-
-func list(names []string) string {
-	if len(names) == 0 {
-		return "Gram matrices"
-	}
-	text := strings.Join(names[:min(len(names), 8)], ", ")
-	if len(names) > 8 {
-		text += ", …"
-	}
-	return fmt.Sprintf("%d: %s", len(names), text)
-}
-
 // pair is two outputs and their correlation.
 type pair struct {
 	i, j int

@@ -14,6 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/memory"
@@ -35,18 +36,12 @@ const cellEnd, lineEnd = "\x1f", "\x1e"
 // texts are those of sentences, whose line breaks are blanks, of reports, and of tables.
 var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"counted": Counted, "enumerated": Enumerated,
-	"some": func(names []string) string {
-		if len(names) == 0 {
-			return "none"
-		}
-		return Enumerated(names, 6)
-	},
 	"number":  func(format string, v *float64) string { return fmt.Sprintf(format, *v) },
 	"percent": func(format string, v float64) string { return fmt.Sprintf(format, 100*v) },
 	"less":    func(v, than float64) float64 { return max(0, 1-v/than) },
 	"bytes":   func(n int64) string { return memory.Format(float64(n)) },
-	"error":   errorText, "setting": settingText, "accuracy": accuracyText,
-	"list": list, "sources": sourceNames, "axis": axisText, "solvers": solvers,
+	"error":   errorText, "accuracy": accuracyText, "sources": sourceNames,
+	"axis":   func(model *iokl.Model) []string { _, names := model.OutputAxis(); return names },
 	"mean":   func(v []float64) float64 { return stat.Mean(v, nil) },
 	"step":   func(k int) string { return Counted(k+1, "step") },
 	"active": Active, "metric": func(name string) string { return metricNames[name] }, "brief": choose.Brief,
