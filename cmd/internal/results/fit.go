@@ -70,7 +70,7 @@ func (r *Fit) Write(w io.Writer) error {
 	if err := Columns(w, "fit", r, 0); err != nil {
 		return err
 	}
-	return writeWeights(w, r.Of, 15)
+	return status.Failure(kernelTable(r.Of).WriteText(w, 15))
 }
 
 // largestFirst lists the positive elements of v, the largest first.
@@ -82,13 +82,6 @@ func largestFirst(v []float64) (idx []int) {
 	}
 	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(v[b], v[a]) })
 	return idx
-}
-
-// writeWeights says how many kernels have weight, and lists the largest.
-func writeWeights(w io.Writer, model *iokl.Model, most int) error {
-	eta := model.Eta()
-	fmt.Fprintf(w, "\n%d of %d kernels have weight\n", Active(eta), len(eta))
-	return status.Failure(kernelTable(model).WriteText(w, most))
 }
 
 // kernelLabel adds the column's name to a kernel of one column, as gaussian:3:median (price).

@@ -64,8 +64,8 @@ func (r *Info) Write(w io.Writer) error {
 		return err
 	}
 	model := r.Of
-	if err := writeWeights(w, model, 25); err != nil {
-		return err
+	if err := kernelTable(model).WriteText(w, 25); err != nil {
+		return status.Failure(err)
 	}
 	for _, part := range []struct {
 		title string
