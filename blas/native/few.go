@@ -25,6 +25,7 @@ type fewTile struct {
 
 const (
 	fewSegment  = 120 // columns of a panel between two groups of right-hand sides; a multiple of the rows of a panel
+	fewShared   = 48  // the same where panels share one of the storage, of which the next segment is fetched meanwhile
 	fewGroups   = 16  // parts the panels are dealt out in, each with a result of its own
 	fewPartRows = 192 // at least so many rows of panels a part
 	fewAddRows  = 512 // rows of a job that adds the parts up
@@ -37,7 +38,7 @@ const (
 
 // fewKernels are the routines of the product with few columns.
 type fewKernels struct {
-	// of a panel, a multiple of 4 that divides fewSegment, and a multiple or a divisor of the rows of a panel of the
+	// of a panel, a multiple of 4 that divides a segment, and a multiple or a divisor of the rows of a panel of the
 	// storage. A panel that has more rows than the storage's is two of those.
 	rows  int
 	block int // columns of one call of few: 1, 2 or block, which is 2 or 4
@@ -53,6 +54,8 @@ type fewer struct {
 	axpy    func(alpha float64, x, y []float64)
 	s       *Symmetric
 	tall    int // columns that diag takes at a time
+	shared  int // panels that lie in one of the storage
+	segment int // fewSegment or fewShared
 	calls   par.Free[fewCall]
 	scratch par.Free[fewScratch]
 }
@@ -70,6 +73,10 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 		return nil
 	}
 	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, tall: k.most}
+	f.shared, f.segment = max(s.rows()/f.rows, 1), fewSegment
+	if f.shared > 1 {
+		f.segment = fewShared
+	}
 	if !s.whole() {
 		f.most = max(f.most, mostOfTriangle)
 	}
@@ -183,34 +190,44 @@ func (c *fewCall) group(g int) {
 		clear(part[j*c.np : j*c.np+last*c.f.rows])
 	}
 	w := c.f.scratch.Take()
-	for q := first; q < last; q++ {
-		c.panel(w, q, part)
+	for q, next := first, 0; q < last; q = next {
+		next = min(q/c.f.shared*c.f.shared+c.f.shared, last)
+		c.panels(w, q, next, part)
 	}
 	w.t, w.d = fewTile{}, tile{}
 	c.f.scratch.Put(w)
 }
 
-// panel adds what panel q gives: the block on its diagonal, then what is left of it.
-func (c *fewCall) panel(w *fewScratch, q int, part []float64) {
+// panels adds what the panels from q on to before end give, which are of one panel of the storage: the blocks on their
+// diagonals, then what is left of them, segment by segment, so that what they share comes from memory once.
+func (c *fewCall) panels(w *fewScratch, q, end int, part []float64) {
 	rows := c.f.rows
-	i0 := q * rows
-	for i := i0; i < min(i0+rows, c.f.s.n); i += c.f.wide {
-		c.diagonal(w, i0, i, part)
+	for i0 := q * rows; i0 < end*rows; i0 += rows {
+		for i := i0; i < min(i0+rows, c.f.s.n); i += c.f.wide {
+			c.diagonal(w, i0, i, part)
+		}
 	}
-	middle := i0 + rows/2
+	for j := 0; j < (end-1)*rows; j += c.f.segment {
+		for i0 := max(q*rows, j/rows*rows+rows); i0 < end*rows; i0 += rows {
+			c.segment(w, i0, j, part)
+		}
+	}
+}
+
+// segment adds what the rows from i0 on give with the columns left of the diagonal from j on, at most a segment.
+func (c *fewCall) segment(w *fewScratch, i0, j int, part []float64) {
+	middle := i0 + c.f.rows/2
 	if middle >= c.f.s.n {
 		middle = i0 // the elements of x that go with the second half are zero
 	}
-	for j := 0; j < i0; j += fewSegment {
-		w.t.a, w.t.half = c.f.element(i0, j), c.f.element(middle, j)
-		w.t.cols = min(fewSegment, i0-j)
-		w.t.ld = c.np
-		for b := 0; b < c.kp; b += w.t.k {
-			w.t.k = min(c.kp-b, c.f.block)
-			w.t.x, w.t.y = unsafe.Pointer(&c.x[b*c.np+j]), unsafe.Pointer(&part[b*c.np+j])
-			w.t.xr, w.t.yr = unsafe.Pointer(&c.x[b*c.np+i0]), unsafe.Pointer(&part[b*c.np+i0])
-			c.f.few(&w.t)
-		}
+	w.t.a, w.t.half = c.f.element(i0, j), c.f.element(middle, j)
+	w.t.cols = min(c.f.segment, i0-j)
+	w.t.ld = c.np
+	for b := 0; b < c.kp; b += w.t.k {
+		w.t.k = min(c.kp-b, c.f.block)
+		w.t.x, w.t.y = unsafe.Pointer(&c.x[b*c.np+j]), unsafe.Pointer(&part[b*c.np+j])
+		w.t.xr, w.t.yr = unsafe.Pointer(&c.x[b*c.np+i0]), unsafe.Pointer(&part[b*c.np+i0])
+		c.f.few(&w.t)
 	}
 }
 

@@ -202,7 +202,10 @@ TEXT ·fewF64AVX512(SB), 0, $128-8
 	KERNEL
 
 	// func fewF32AVX512(t *fewTile): the panel is half of one of 48 rows in single precision.
+	// A segment of it is fetched while the one before is read, half by half.
 #undef LOAD
+#undef AHEAD
+#define AHEAD 9216
 #define LOAD(o, r) VCVTPS2PD o(r), Z28; VCVTPS2PD (o+32)(r), Z29; VCVTPS2PD (o+64)(r), Z30
 TEXT ·fewF32AVX512(SB), 0, $128-8
 	KERNEL

@@ -44,6 +44,14 @@ func (s *Symmetric) whole() bool {
 	return s.double.whole
 }
 
+// rows is the number of rows of a panel.
+func (s *Symmetric) rows() int {
+	if s.single != nil {
+		return s.single.rows
+	}
+	return s.double.rows
+}
+
 // Bytes is the memory of the elements.
 func (s *Symmetric) Bytes() int64 {
 	if s.single != nil {
