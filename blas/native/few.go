@@ -31,9 +31,9 @@ const (
 	fewAddRows  = 512 // rows of a job that adds the parts up
 	fewPage     = 512 // elements of a page: columns that start at one offset in
 	fewShift    = 40  // their pages would contend for one set of the cache, so they are shifted
-	// mostOfTriangle is the least fewKernels.most of one stored triangle: up to so many columns, transposing half of
-	// its elements takes longer than what whole panels save.
-	mostOfTriangle = 16
+	// mostSingle and mostDouble are the least fewKernels.most of one stored triangle: up to so many columns, transposing
+	// half of its elements takes longer than what whole panels save.
+	mostSingle, mostDouble = 12, 48
 )
 
 // fewKernels are the routines of the product with few columns.
@@ -78,7 +78,10 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 		f.segment = fewShared
 	}
 	if !s.whole() {
-		f.most = max(f.most, mostOfTriangle)
+		f.most = max(f.most, mostDouble)
+		if s.single != nil {
+			f.most = max(k.most, mostSingle)
+		}
 	}
 	return f
 }

@@ -103,7 +103,7 @@ loop:
 	VMOVUPD    Y11, (DI)(R9*1);    \
 	LEAQ       (DI)(R8*4), DI
 
-// func turn4F64AVX2(dst []float64, w int, src []float64, ld, np int): of four rows.
+// func turn4F64AVX2(dst []float64, w int, src []float64, ld, np int): of four rows, np a multiple of 4.
 TEXT ·turn4F64AVX2(SB), 0, $128-72
 	NO_LOCAL_POINTERS
 	MOVQ dst_base+0(FP), DI
@@ -116,6 +116,8 @@ TEXT ·turn4F64AVX2(SB), 0, $128-72
 	LEAQ (R10)(R10*2), R11
 	LEAQ (SI)(R10*4), BX
 	MOVQ np+64(FP), CX
+	SUBQ $8, CX
+	JLT  last
 
 loop:
 	PREFETCHT0 (BX)
@@ -127,7 +129,14 @@ loop:
 	ADDQ       $64, BX
 	ADDQ       $64, SI
 	SUBQ       $8, CX
-	JGT        loop
+	JGE        loop
+
+last:
+	CMPQ CX, $-4
+	JNE  done
+	TURN4(0)
+
+done:
 	VZEROUPPER
 	RET
 

@@ -82,7 +82,7 @@ func (p *panels[T]) complete() {
 	par.For(p.count(), func(q int) {
 		i0, i1 := q*r, min((q+1)*r, p.n)
 		for left := 0; p.whole && left < q; left++ {
-			transposeBlock(p.data[p.start(q)+left*r*r:], p.data[p.start(left)+i0*r:], r, i1-i0)
+			p.e.transpose(p.data[p.start(q)+left*r*r:], r, p.data[p.start(left)+i0*r:], r, i1-i0, r)
 		}
 		for i := i0; i < i1; i++ {
 			for j := i0; j < i; j++ {
@@ -95,15 +95,6 @@ func (p *panels[T]) complete() {
 			}
 		}
 	})
-}
-
-// transposeBlock writes the transpose of the first columns of a block of r×r elements, of which none beyond are read.
-func transposeBlock[T element](dst, src []T, r, columns int) {
-	for i := range columns {
-		for j, v := range src[i*r : i*r+r] {
-			dst[j*r+i] = v
-		}
-	}
 }
 
 // block is the elements of panel q in the columns from p0 to before p1, gathered in room unless they are stored.
@@ -119,14 +110,7 @@ func (p *panels[T]) block(room []T, q, p0, p1 int) []T {
 	for j := own; j < p1; {
 		below := j / r
 		last := min((below+1)*r, p1)
-		src := p.data[p.start(below)+q*r*r:]
-		out := room[(j-p0)*r : (last-p0)*r]
-		for i := range r {
-			from := src[i*r+j-below*r:][:last-j]
-			for k, v := range from {
-				out[k*r+i] = v
-			}
-		}
+		p.e.transpose(room[(j-p0)*r:(last-p0)*r], r, p.data[p.start(below)+q*r*r+j-below*r:], r, r, last-j)
 		j = last
 	}
 	return room
