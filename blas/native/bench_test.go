@@ -96,27 +96,28 @@ func BenchmarkLevel3(b *testing.B) {
 	}
 }
 
-// BenchmarkOperator is K·X for the packed K.
+// BenchmarkOperator is K·X for the packed K, with both triangles stored and with one.
 func BenchmarkOperator(b *testing.B) {
-	const n = 3060
 	be := New()
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, single := range []bool{false, true} {
-		s, _ := randomSymmetric(rng, be, n, single, true)
-		prec := "float64"
-		if single {
-			prec = "float32"
-		}
-		for _, k := range []int{1, 2, 4, 8, 10, 16, 32, 102, 204} {
-			x, y := fill(rng, make([]float64, n*k)), make([]float64, n*k)
-			b.Run(fmt.Sprintf("op=operator/n=%d/k=%d/prec=%s/impl=native-%v", n, k, prec, be.Level()),
-				func(b *testing.B) {
-					b.SetBytes(s.Bytes())
-					for b.Loop() {
-						s.Multiply(k, y, k, x, k)
-					}
-					report(b, 2*n*n*float64(k), single)
-				})
+	for _, n := range []int{3060, 12000} {
+		for _, single := range []bool{false, true} {
+			s, _ := randomSymmetric(rng, be, n, single, n <= WholeOrder)
+			prec := "float64"
+			if single {
+				prec = "float32"
+			}
+			for _, k := range []int{1, 2, 4, 8, 10, 16, 32, 102, 204} {
+				x, y := fill(rng, make([]float64, n*k)), make([]float64, n*k)
+				b.Run(fmt.Sprintf("op=operator/n=%d/k=%d/prec=%s/impl=native-%v", n, k, prec, be.Level()),
+					func(b *testing.B) {
+						b.SetBytes(s.Bytes())
+						for b.Loop() {
+							s.Multiply(k, y, k, x, k)
+						}
+						report(b, 2*float64(n)*float64(n)*float64(k), single)
+					})
+			}
 		}
 	}
 }
