@@ -76,6 +76,40 @@ func TestArmsDiffer(t *testing.T) {
 	}
 }
 
+// TestWholePathEnds ends a path of all samples at the first λ beyond the best.
+func TestWholePathEnds(t *testing.T) {
+	X, Y := learntest.Wave(60, 3)
+	d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &race{Job: Job{Options: Options{Metric: "nmse", Folds: 3, Repeats: 1}}, all: d, data: d, whole: true}
+	if err := s.take(d, rung{samples: 60}); err != nil {
+		t.Fatal(err)
+	}
+	a := &arm{Setting: learn.Setting{
+		Kernels: []string{"gaussian:all:median"}, Norm: "lp:1", Learn: learn.Nothing, Model: learn.Product,
+	}}
+	for lambda := 1.; lambda > 1e-12; lambda /= 10 {
+		a.lambdas, a.in, a.errors = append(a.lambdas, lambda), append(a.in, true), append(a.errors, make([][]float64, 3))
+	}
+	if err := s.fold(t.Context(), []*arm{a}, 0); err != nil {
+		t.Fatal(err)
+	}
+	best, known := 0, 0
+	for i, e := range a.errors {
+		if e[0] == nil {
+			continue
+		}
+		if known++; learn.Mean(e[0]) < learn.Mean(a.errors[best][0]) {
+			best = i
+		}
+	}
+	if known != best+2 || known == len(a.lambdas) {
+		t.Errorf("%d values of %d were compared, the best is number %d", known, len(a.lambdas), best+1)
+	}
+}
+
 // TestWithMeans uses a setting for the targets that it predicts better than the constant beyond noise.
 func TestWithMeans(t *testing.T) {
 	s := metric("nmse")
