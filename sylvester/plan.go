@@ -10,10 +10,11 @@ import (
 
 // The fitted constants of the package stand here alone. Those of costs come from solves of order 250 to 4000 with 1 to
 // 1000 outputs, on two AVX-512 cores with 32 MiB of third-level cache. On other machines only their ratios have to
-// hold. They are not measured when a program starts: the choice of a method, and with it the last digits of a solution,
-// does not depend on the moment. The thresholds of choices are those with which the time of auto exceeded that of the
-// fastest method least, in 210 systems of those sizes with λ of 1e-2, 1e-4 and 1e-6 and L with decaying eigenvalues,
-// the identity, and of rank 5. The case sylvester of mklbench measures the time of auto beside that of every method.
+// hold; BenchmarkCosts times what they predict, and fits them to a machine. They are not measured when a program
+// starts: the choice of a method, and with it the last digits of a solution, does not depend on the moment. The
+// thresholds of choices are those with which the time of auto exceeded that of the fastest method least, in 210 systems
+// of those sizes with λ of 1e-2, 1e-4 and 1e-6 and L with decaying eigenvalues, the identity, and of rank 5. The case
+// sylvester of mklbench measures the time of auto beside that of every method.
 const (
 	// Which methods auto looks at.
 	directOrder     = 64     // order up to which a direct method is taken at once

@@ -176,7 +176,7 @@ func TestDecomposeCubes(t *testing.T) {
 		flop := nativeCosts.plain.column[0] / 2
 		got := nativeCosts.eigendecomposition(int(l), 0, false) / (l * l * l * flop)
 		if got < 0.8*DecomposeCubes || got > 1.2*DecomposeCubes {
-			t.Errorf("an eigendecomposition of order %g takes the time of %.3g·l³ flops, not %g·l³", l, got, DecomposeCubes)
+			t.Errorf("an eigendecomposition of order %g is worth %.3g·l³ flops, not %g·l³", l, got, DecomposeCubes)
 		}
 	}
 }

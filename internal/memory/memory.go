@@ -10,7 +10,9 @@ import (
 	"math"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // ErrTooLarge is what errors.Is finds in every [Error]. Exported packages offer it under a name of their own.
@@ -115,10 +117,10 @@ func Peak(bytes float64, within int64) float64 {
 const collected = 1.2
 
 // Check returns an [Error] when bytes exceed [Limit]. what names what needs them, instead says what to do.
-// Without a limit that was set, a small heap is not held against what the system allows: reading that takes longer
-// than a small system.
+// Without a limit that was set, a small heap is not held against what the system allows, and a larger one against what
+// it has allowed shortly before: reading that takes as long as a small system.
 func Check(what string, bytes float64, instead string) error {
-	if limit.Load() == 0 && bytes <= smallHeap {
+	if limit.Load() == 0 && (bytes <= smallHeap || last.allows(bytes)) {
 		return nil
 	}
 	free, taken := Limit(), reserved.Load()
@@ -126,6 +128,32 @@ func Check(what string, bytes float64, instead string) error {
 		return nil
 	}
 	return &Error{What: what, Bytes: bytes, Limit: free + taken, Taken: taken, Instead: instead}
+}
+
+// last is the last reading of what the system allows.
+var last reading
+
+// reading is what the system allowed, less what was asked of it since. It serves for a hundred times as long as it took.
+type reading struct {
+	mu    sync.Mutex
+	left  float64
+	until time.Time
+}
+
+// allows takes bytes from what is left, and reports whether they are at most half of it: other programs ask, too.
+func (r *reading) allows(bytes float64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if start := time.Now(); start.After(r.until) {
+		r.left = float64(Limit())
+		end := time.Now()
+		r.until = end.Add(100 * end.Sub(start))
+	}
+	if bytes > r.left/2 {
+		return false
+	}
+	r.left -= bytes
+	return true
 }
 
 // Within is Check with a limit of the caller's; limit ≤ 0 means none.

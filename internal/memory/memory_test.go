@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCheck(t *testing.T) {
@@ -164,5 +165,22 @@ func TestPeak(t *testing.T) {
 	}
 	if got := Peak(1<<30, 1<<30); got != 2<<30 {
 		t.Errorf("a limit of the runtime above that of the work: %g", got)
+	}
+}
+
+// TestReading takes what was asked for from what was read, and reads again where that is not enough.
+func TestReading(t *testing.T) {
+	r := reading{left: 1000, until: time.Now().Add(time.Hour)}
+	for k, want := range []bool{true, true, false} {
+		if got := r.allows(300); got != want {
+			t.Errorf("request %d of 300 from 1000: %v", k+1, got)
+		}
+	}
+	if r.left != 400 {
+		t.Errorf("%g are left", r.left)
+	}
+	r.until = time.Now().Add(-time.Second)
+	if !r.allows(300) || !r.until.After(time.Now()) {
+		t.Error("an old reading serves")
 	}
 }
