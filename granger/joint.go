@@ -33,8 +33,8 @@ const (
 // doi:10.1080/00401706.1979.10489751). The metric starts at the ages' weights and then follows the mean squared slopes,
 // w_c ∝ E(∂f/∂x_c)² (Radhakrishnan et al., doi:10.1126/science.adi5639). A source gets its part of the roots of the
 // slopes' squares, times the share of what ridge regression leaves that the kernel explains beyond doubt: a kernel that
-// explains everything counts as much as the others together. It looks at the samples of the tasks, which are those of all nodes, at most so many, and once at those
-// that are there several times: the others would tell what they are.
+// explains everything counts as much as the others together. It looks at the samples of the tasks, which are those of
+// all nodes, at most so many, and once at those that are there several times: the others would tell what they are.
 func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.General, error) {
 	n := len(tasks)
 	out := blas.NewGeneral(n, n)

@@ -12,8 +12,8 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// BenchmarkCosts times what costs predicts, on this machine, and prints the constants that fit it. Three rounds suffice:
-// -benchtime 3x. The ratios of predicted to measured times should be alike.
+// BenchmarkCosts times what costs predicts, on this machine, and prints the constants that fit it. Three rounds do,
+// as by -benchtime 3x. The ratios of predicted to measured times should be alike.
 func BenchmarkCosts(b *testing.B) {
 	be := blas.Default()
 	c, ctx, rng := costsOf(be), context.Background(), rand.New(rand.NewPCG(1, 2))
@@ -47,7 +47,8 @@ func BenchmarkCosts(b *testing.B) {
 			for i := range Y.Data {
 				Y.Data[i] = rng.NormFloat64()
 			}
-			res, err := s.Solve(ctx, blas.NewGeneral(l, L.Dim()), System{K: K, L: L, Mu: lambda * fl}, Y, Options{Tol: 1e-6})
+			sys := System{K: K, L: L, Mu: lambda * fl}
+			res, err := s.Solve(ctx, blas.NewGeneral(l, L.Dim()), sys, Y, Options{Tol: 1e-6})
 			if err != nil {
 				b.Fatal(err)
 			}

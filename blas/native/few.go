@@ -31,8 +31,8 @@ const (
 	fewAddRows  = 512 // rows of a job that adds the parts up
 	fewPage     = 512 // elements of a page: columns that start at one offset in
 	fewShift    = 40  // their pages would contend for one set of the cache, so they are shifted
-	// mostSingle and mostDouble are the least fewKernels.most of one stored triangle: up to so many columns, transposing
-	// half of its elements takes longer than what whole panels save.
+	// mostSingle and mostDouble are the least fewKernels.most of one stored triangle: up to so many columns,
+	// transposing half of its elements takes longer than what whole panels save.
 	mostSingle, mostDouble = 12, 48
 )
 

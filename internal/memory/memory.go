@@ -133,7 +133,8 @@ func Check(what string, bytes float64, instead string) error {
 // last is the last reading of what the system allows.
 var last reading
 
-// reading is what the system allowed, less what was asked of it since. It serves for a hundred times as long as it took.
+// reading is what the system allowed, less what was asked of it since. It serves for a hundred times as long as it
+// took.
 type reading struct {
 	mu    sync.Mutex
 	left  float64

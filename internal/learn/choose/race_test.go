@@ -91,7 +91,8 @@ func TestWholePathEnds(t *testing.T) {
 		Kernels: []string{"gaussian:all:median"}, Norm: "lp:1", Learn: learn.Nothing, Model: learn.Product,
 	}}
 	for lambda := 1.; lambda > 1e-12; lambda /= 10 {
-		a.lambdas, a.in, a.errors = append(a.lambdas, lambda), append(a.in, true), append(a.errors, make([][]float64, 3))
+		a.lambdas, a.in = append(a.lambdas, lambda), append(a.in, true)
+		a.errors = append(a.errors, make([][]float64, 3))
 	}
 	if err := s.fold(t.Context(), []*arm{a}, 0); err != nil {
 		t.Fatal(err)
