@@ -3,7 +3,6 @@ package sylvester_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -11,26 +10,6 @@ import (
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
-
-// gaussianKernel is the Gram matrix exp(−γ‖x−z‖²) of l normal points in d dimensions.
-func gaussianKernel(rng *rand.Rand, l, d int, gamma float64, be blas.Backend) *linop.GramSum {
-	X := gaussian(rng, l, d)
-	K := blas.NewGeneral(l, l)
-	blas.Mul(be, K, false, true, X, X)
-	sq := make([]float64, l)
-	for i := range sq {
-		sq[i] = K.Data[i*l+i]
-	}
-	for i := range l {
-		row := blas.Row(K, i)
-		for j, v := range row {
-			row[j] = math.Exp(-gamma * (sq[i] + sq[j] - 2*v))
-		}
-	}
-	sum := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64)}, be, blas.Float64)
-	sum.SetWeights([]float64{1})
-	return sum
-}
 
 // BenchmarkSolvers times a solve from nothing (start=cold) and one for a nearby L
 // from its solution (start=warm).
@@ -42,7 +21,7 @@ func BenchmarkSolvers(b *testing.B) {
 					continue // the reference, not for speed
 				}
 				rng := rand.New(rand.NewPCG(1, 2))
-				K := gaussianKernel(rng, size.l, 10, 0.05, be)
+				K := sylvester.GaussianKernel(rng, size.l, 10, 0.05, be)
 				Y := gaussian(rng, size.l, size.n)
 				V := outputKernel(rng, size.n, decay(size.n, 0.3*float64(size.n), 0.7))
 				near := &linop.Spectral{V: V.V, S: decay(size.n, 0.32*float64(size.n), 0.69)}

@@ -19,7 +19,7 @@ func BenchmarkCosts(b *testing.B) {
 	c, ctx, rng := costsOf(be), context.Background(), rand.New(rand.NewPCG(1, 2))
 	var eigen, byVectors, factor, reduce, reflect, sketches, plain, sketched fitted
 	for _, l := range []int{250, 350, 500, 700, 1000, 1400, 2000, 2800, 4000} {
-		K, fl := gaussianOperator(rng, l, be), float64(l)
+		K, fl := GaussianKernel(rng, l, 10, 0.05, be), float64(l)
 		far := min(cacheExcess(l), 1)
 		// run times f, and returns the least time.
 		run := func(name string, f func() (predicted float64)) (least float64) {
@@ -182,21 +182,22 @@ func (f *fitted) solve() (x []float64, off float64) {
 	return x, math.Sqrt(off / float64(len(f.terms)))
 }
 
-// gaussianOperator is the kernel of l samples of ten normal inputs.
-func gaussianOperator(rng *rand.Rand, l int, be blas.Backend) *linop.GramSum {
-	X := blas.NewGeneral(l, 10)
+// GaussianKernel is the Gram matrix exp(−γ‖x−z‖²) of l normal points in d dimensions.
+func GaussianKernel(rng *rand.Rand, l, d int, gamma float64, be blas.Backend) *linop.GramSum {
+	X := blas.NewGeneral(l, d)
 	for i := range X.Data {
 		X.Data[i] = rng.NormFloat64()
 	}
 	K := blas.NewGeneral(l, l)
-	blas.Gemm(be, false, true, 1, X, X, 0, K)
-	square := make([]float64, l)
-	for i := range square {
-		square[i] = K.Data[i*l+i]
+	blas.Mul(be, K, false, true, X, X)
+	sq := make([]float64, l)
+	for i := range sq {
+		sq[i] = K.Data[i*l+i]
 	}
 	for i := range l {
-		for j, v := range blas.Row(K, i) {
-			K.Data[i*l+j] = math.Exp(-0.05 * (square[i] + square[j] - 2*v))
+		row := blas.Row(K, i)
+		for j, v := range row {
+			row[j] = math.Exp(-gamma * (sq[i] + sq[j] - 2*v))
 		}
 	}
 	sum := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64)}, be, blas.Float64)

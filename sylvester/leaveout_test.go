@@ -283,7 +283,7 @@ func BenchmarkLeaveOut(b *testing.B) {
 	for _, size := range []struct{ l, n int }{{1000, 30}, {3060, 102}} {
 		be := blas.Active()
 		rng := rand.New(rand.NewPCG(1, 2))
-		K := gaussianKernel(rng, size.l, 10, 0.05, be)
+		K := sylvester.GaussianKernel(rng, size.l, 10, 0.05, be)
 		Y, R := gaussian(rng, size.l, size.n), blas.NewGeneral(size.l, size.n)
 		L := outputKernel(rng, size.n, decay(size.n, 0.3*float64(size.n), 0.7))
 		var dec *sylvester.Decomposition

@@ -19,7 +19,7 @@ func BenchmarkMasked(b *testing.B) {
 		for _, lambda := range []float64{1e-3, 1e-6} {
 			be := blas.Active()
 			rng := rand.New(rand.NewPCG(1, 2))
-			K := gaussianKernel(rng, size.l, 10, 0.05, be)
+			K := sylvester.GaussianKernel(rng, size.l, 10, 0.05, be)
 			Y := gaussian(rng, size.l, size.n)
 			V := outputKernel(rng, size.n, decay(size.n, 0.3*float64(size.n), 0.7))
 			near := &linop.Spectral{V: V.V, S: decay(size.n, 0.32*float64(size.n), 0.69)}

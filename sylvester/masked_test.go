@@ -340,7 +340,7 @@ func TestMaskedFewMissing(t *testing.T) {
 // gaussianHoles is a problem of a size at which auto makes a sketch.
 func gaussianHoles(l, n int, lambda, missing float64) (sylvester.System, *linop.Cells, blas.General) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	K := gaussianKernel(rng, l, 6, 0.05, blas.Active())
+	K := sylvester.GaussianKernel(rng, l, 6, 0.05, blas.Active())
 	Y := gaussian(rng, l, n)
 	L := outputKernel(rng, n, decay(n, 0.3*float64(n), 0.7))
 	cells := linop.NewCells(l, n, func(int, int) bool { return rng.Float64() >= missing })
@@ -381,7 +381,7 @@ func TestMaskedIterations(t *testing.T) {
 func TestMaskedKept(t *testing.T) {
 	sys, cells, Y := gaussianHoles(450, 6, 1e-3, 0.3)
 	rng := rand.New(rand.NewPCG(27, 28))
-	other := gaussianKernel(rng, 450, 3, 0.5, blas.Active())
+	other := sylvester.GaussianKernel(rng, 450, 3, 0.5, blas.Active())
 	for _, name := range []string{"auto", "eigen", "nystrom", "tridiagonal", "krylov", "cg", "direct"} {
 		t.Run(name, func(t *testing.T) {
 			s, C := newMasked(t, name, cells), blas.NewGeneral(450, 6)

@@ -58,7 +58,7 @@ func TestMaskedPatterns(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, uint64(n+l)))
 		smooth, apart := blas.NewGeneral(l, l), blas.NewGeneral(l, l)
 		for _, K := range []blas.General{smooth, apart} {
-			if err := linop.Dense(t.Context(), K, gaussianKernel(rng, l, 4, 0.1, blas.Active())); err != nil {
+			if err := linop.Dense(t.Context(), K, sylvester.GaussianKernel(rng, l, 4, 0.1, blas.Active())); err != nil {
 				t.Fatal(err)
 			}
 		}

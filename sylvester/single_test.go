@@ -86,7 +86,8 @@ func (c inSingle) Apply(dst, x blas.General) {
 // the check of the solution is byPrecision.
 func TestMixed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
-	large, small := gaussianKernel(rng, 1000, 6, 0.05, blas.Active()), gaussianKernel(rng, 400, 6, 0.05, blas.Active())
+	large := sylvester.GaussianKernel(rng, 1000, 6, 0.05, blas.Active())
+	small := sylvester.GaussianKernel(rng, 400, 6, 0.05, blas.Active())
 	for _, c := range []struct {
 		name   string
 		K      *linop.GramSum

@@ -78,10 +78,11 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 		f.segment = fewShared
 	}
 	if !s.whole() {
-		f.most = max(f.most, mostDouble)
+		least := mostDouble
 		if s.single != nil {
-			f.most = max(k.most, mostSingle)
+			least = mostSingle
 		}
+		f.most = max(f.most, least)
 	}
 	return f
 }
@@ -217,7 +218,8 @@ func (c *fewCall) panels(w *fewScratch, q, end int, part []float64) {
 	}
 }
 
-// segment adds what the rows from i0 on give with the columns left of the diagonal from j on, at most a segment.
+// segment adds what the rows from i0 on give with the columns from j on that are left of the diagonal, at most
+// f.segment of them.
 func (c *fewCall) segment(w *fewScratch, i0, j int, part []float64) {
 	middle := i0 + c.f.rows/2
 	if middle >= c.f.s.n {

@@ -275,19 +275,19 @@ func fewOnce[T element](t *testing.T, b *BLAS, single bool, mr int) {
 // TestTurn checks the transposition of some rows against unreadable pages.
 func TestTurn(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
-		t.Run("float64", func(t *testing.T) { turnOnce(t, b.d.turn, 8) })
-		t.Run("float64 by four", func(t *testing.T) { turnOnce(t, b.d.turn4, 4) })
-		t.Run("float32", func(t *testing.T) { turnOnce(t, b.s.turn, 8) })
-		t.Run("float32 by four", func(t *testing.T) { turnOnce(t, b.s.turn4, 4) })
+		t.Run("float64", func(t *testing.T) { turnOnce(t, b.d.turn, 8, 8) })
+		t.Run("float64 by four", func(t *testing.T) { turnOnce(t, b.d.turn4, 4, 4) })
+		t.Run("float32", func(t *testing.T) { turnOnce(t, b.s.turn, 8, 8) })
+		t.Run("float32 by four", func(t *testing.T) { turnOnce(t, b.s.turn4, 4, 8) })
 	})
 }
 
-func turnOnce[T element](t *testing.T, turn func(dst []T, w int, src []T, ld, np int), rows int) {
+func turnOnce[T element](t *testing.T, turn func(dst []T, w int, src []T, ld, np int), rows, columns int) {
 	if turn == nil {
 		t.Skip("this level turns rows in Go")
 	}
 	rng := rand.New(rand.NewPCG(2, 9))
-	for _, np := range []int{8, 16, 24, 64} {
+	for _, np := range []int{columns, 8, 3 * columns, 16, 24, 64} {
 		for _, w := range []int{8, 9, 24} {
 			ld := np + w%3
 			src := fill(rng, atPageEnd[T](t, (rows-1)*ld+np))

@@ -91,12 +91,8 @@ func (k *kernels[T]) packColumns(o operand[T], dst []T, w, i0, ni, p0, np int) {
 // transpose writes src[i·ld+p] to dst[p·w+i] for i < ni ≤ w and p < np.
 func (k *kernels[T]) transpose(dst []T, w int, src []T, ld, ni, np int) {
 	var v T
-	columns := 8
-	i := turnRows(k.turn, 8, 0, dst, w, src, ld, ni, np, columns)
-	if unsafe.Sizeof(v) == 8 {
-		columns = 4
-	}
-	i = turnRows(k.turn4, 4, i, dst, w, src, ld, ni, np, columns)
+	i := turnRows(k.turn, 8, 8, 0, dst, w, src, ld, ni, np)
+	i = turnRows(k.turn4, 4, int(32/unsafe.Sizeof(v)), i, dst, w, src, ld, ni, np)
 	for ; i+4 <= ni; i += 4 {
 		s0, s1, s2, s3 := src[i*ld:][:np], src[(i+1)*ld:][:np], src[(i+2)*ld:][:np], src[(i+3)*ld:][:np]
 		to := i
@@ -115,10 +111,10 @@ func (k *kernels[T]) transpose(dst []T, w int, src []T, ld, ni, np int) {
 	}
 }
 
-// turnRows transposes from row i of src on as many rows as turn does, rows at a time and multiples of columns, and
-// returns the first that is left.
+// turnRows transposes from row i of src on as many rows as turn does, which takes so many rows, and columns by
+// multiples of columns, at a time. It returns the first row that is left.
 func turnRows[T element](
-	turn func(dst []T, w int, src []T, ld, np int), rows, i int, dst []T, w int, src []T, ld, ni, np, columns int,
+	turn func(dst []T, w int, src []T, ld, np int), rows, columns, i int, dst []T, w int, src []T, ld, ni, np int,
 ) int {
 	whole := np &^ (columns - 1)
 	if turn == nil || whole == 0 {

@@ -51,8 +51,8 @@ type kernels[T element] struct {
 	// apart; nil where it would gain nothing.
 	spread func(dst, src unsafe.Pointer, ld, panel, np, panels int)
 
-	// turn writes src[i·ld+p] to dst[p·w+i] for i < 8 and p < np, a positive multiple of 8; turn4 for i < 4, and in
-	// double precision for a multiple of 4. Nil where they would gain nothing.
+	// turn writes src[i·ld+p] to dst[p·w+i] for i < 8 and p < np, a positive multiple of 8; turn4 for i < 4, and a
+	// positive multiple of what 32 bytes hold. Nil where they would gain nothing.
 	turn, turn4 func(dst []T, w int, src []T, ld, np int)
 
 	spin func(n int) int // n steps of multiply-adds on registers; returns the operations done, for measurements

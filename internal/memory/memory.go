@@ -141,16 +141,17 @@ type reading struct {
 	until time.Time
 }
 
-// allows takes bytes from what is left, and reports whether they are at most half of it: other programs ask, too.
+// allows takes bytes from what is left, and reports whether they are at most half of what is not reserved: other
+// programs ask, too.
 func (r *reading) allows(bytes float64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if start := time.Now(); start.After(r.until) {
-		r.left = float64(Limit())
+		r.left = float64(Allowed())
 		end := time.Now()
 		r.until = end.Add(100 * end.Sub(start))
 	}
-	if bytes > r.left/2 {
+	if bytes > (r.left-float64(reserved.Load()))/2 {
 		return false
 	}
 	r.left -= bytes

@@ -179,6 +179,11 @@ func TestReading(t *testing.T) {
 	if r.left != 400 {
 		t.Errorf("%g are left", r.left)
 	}
+	release := Reserve(300)
+	if r.allows(100) {
+		t.Error("what was reserved since counts as left")
+	}
+	release()
 	r.until = time.Now().Add(-time.Second)
 	if !r.allows(300) || !r.until.After(time.Now()) {
 		t.Error("an old reading serves")

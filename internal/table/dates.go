@@ -132,7 +132,8 @@ type layoutVotes struct {
 type yearSpan struct{ first, most float64 }
 
 // hopeless is the number of cells of which one must be a date for others to be tried. It bounds the time that a column
-// of text takes: of a column of which a third are dates, one of 3000 has none of them among its first 20 cells.
+// of text takes: of a column of which a third are dates, one of 3000 has none of them among its first 20
+// cells. Dates that begin later in a column are not found.
 const hopeless = 20
 
 // note counts a cell that is no number.

@@ -39,8 +39,8 @@ const (
 	// closeCall is that of the last rule (Breiman et al., Classification and Regression Trees, 1984, section 3.4.3).
 	closeCall = 1
 	// beside is the number of steps of a path that stay on both sides of the best: its neighbours. Arms that enter, and
-	// those on more than twice the samples of the rung before, have two of them. Behind the best of all samples with
-	// exact kernels, a path ends after so many.
+	// those on more than twice the samples of the rung before, have two of them. A path on all samples with exact
+	// kernels ends so many values behind its best.
 	beside = 1
 	// patience is the number of values of λ without a lower error that end a path of fits by weights or by a loss other
 	// than the squared one, which become slow as λ falls: a factor of about 30. It does not count while the error is
