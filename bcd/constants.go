@@ -45,9 +45,6 @@ const (
 	startGap  = 3e-2 // relative gap of its fit
 )
 
-// freedomTol is the relative residual of the system that estimates degrees of freedom, see [sylvester.Freedom].
-const freedomTol = 1e-2
-
 // The quasi-Newton method.
 const (
 	historyLen = 5    // objectives that a step is compared with

@@ -38,6 +38,7 @@ type productModel struct {
 	convex *LossStep // the C step of losses other than the squared one
 	eta    known     // to the solver
 	mixed  bool      // steps that may be rough take A_η in single precision
+	free   []float64 // degrees of freedom that a C step has found beside its coefficients; nil: none
 }
 
 // newProduct makes the product model that of f.
@@ -174,7 +175,17 @@ func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.
 func (p *productModel) call(
 	ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options,
 ) (sylvester.Result, error) {
-	res, err := p.solver.Solve(ctx, pt.X, sys, p.t.space.rhs(pt.eta), opt)
+	var (
+		Y   = p.t.space.rhs(pt.eta)
+		res sylvester.Result
+		err error
+	)
+	// Where one step may be all, a product with two columns takes as long as one with the only column of Y.
+	if p.opt.Freedom && p.opt.CStep == nil && p.t.fixEta && p.t.fixL && Y.Cols == 1 && p.free == nil {
+		p.free, res, err = sylvester.Freedom(ctx, p.solver, pt.X, sys, Y, opt, p.t.seed)
+	} else {
+		res, err = p.solver.Solve(ctx, pt.X, sys, Y, opt)
+	}
 	p.cost.count(res)
 	pt.residual, pt.single = res.Residual, res.Single
 	return res, err
@@ -284,12 +295,16 @@ func (p *productModel) settle() error {
 	return err
 }
 
-// freedom is by the solver of the C step.
-func (p *productModel) freedom(ctx context.Context) ([]float64, error) {
-	sys, single := p.form(ctx, p.best, freedomTol)
+// freedom is that of the C step, or else by its solver.
+func (p *productModel) freedom(ctx context.Context) (freedom []float64, err error) {
+	if p.free != nil {
+		return p.free, nil
+	}
+	sys, single := p.form(ctx, p.best, sylvester.FreedomTol)
 	sys.Mu = max(sys.Mu, p.cost.raised) // the shift of the coefficients
-	opt := sylvester.Options{Tol: freedomTol, Single: single}
-	freedom, solved, err := sylvester.Freedom(ctx, p.solver, sys, opt, p.t.seed)
+	none := blas.NewGeneral(sys.K.Dim(), 0)
+	opt := sylvester.Options{Single: single}
+	freedom, solved, err := sylvester.Freedom(ctx, p.solver, none, sys, none, opt, p.t.seed)
 	p.cost.count(solved)
 	return freedom, err
 }

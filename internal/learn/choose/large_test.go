@@ -4,8 +4,10 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -96,6 +98,48 @@ func TestAffordable(t *testing.T) {
 	got, err = rowsIn(t, X, Y, 1<<20).Affordable(t.Context(), specs, "", 3, 0)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v in 1 MiB, want %v", got, err, want)
+	}
+}
+
+// dear is rows on which exact kernels are affordable at fixed weights alone.
+type dear struct{ *samples.Rows }
+
+func (d dear) Abilities() learn.Abilities { return learn.Abilities{InMemory: d, Table: d} }
+
+func (d dear) Affordable(
+	_ context.Context, specs []string, what learn.Learned, _ int, _ time.Duration,
+) ([]string, error) {
+	if what.Weights() {
+		return []string{"nystrom:" + specs[0] + ":40"}, nil
+	}
+	return specs, nil
+}
+
+// TestAffordableAtFixedWeights takes exact kernels of fixed weights in the place of features of learned ones, unless
+// the user asks for learned ones.
+func TestAffordableAtFixedWeights(t *testing.T) {
+	X, Y := learntest.Wave(60, 2)
+	point := func(what learn.Learned, kernel string, e float64) Point {
+		return Point{Kernels: []string{kernel}, Learn: what, Model: learn.Product, Lambda: e, Folds: []float64{e, e}}
+	}
+	for _, asked := range []learn.Learned{"", learn.Weights} {
+		s := &race{
+			Job: Job{Options: Options{Metric: "nmse"}, Setting: learn.Setting{Learn: asked}},
+			all: dear{rowsIn(t, X, Y, -1)},
+			best: &Result{Points: []Point{
+				point(learn.Weights, "gaussian:all:median", .1), point(learn.Nothing, "laplacian:all:median", .3),
+				point(learn.Nothing, "matern32:all:median", .2),
+			}},
+		}
+		p := s.best.Points[0]
+		kernels, err := s.affordable(t.Context(), &p)
+		want, of := "matern32:all:median", s.best.Points[2]
+		if asked != "" {
+			want, of = "nystrom:gaussian:all:median:40", s.best.Points[0]
+		}
+		if err != nil || !slices.Equal(kernels, []string{want}) || !reflect.DeepEqual(p, of) {
+			t.Errorf("learning %q: %v of %+v, %v", asked, kernels, p, err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ package choose
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -233,11 +234,34 @@ func (s *race) leaders(p *Point, exact bool) (list []*arm) {
 }
 
 // affordable is the kernels of the point, or explicit features of them where exact ones take too much time or memory.
+// Exact kernels of fixed weights take a part of what those of learned weights do: where they are affordable, the best
+// point that has them takes the place of p.
 func (s *race) affordable(ctx context.Context, p *Point) ([]string, error) {
-	if d := s.table(); d != nil && !s.named() && dictionary.Exact(p.Kernels) {
-		return d.Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)
+	d := s.table()
+	if d == nil || s.named() || !dictionary.Exact(p.Kernels) {
+		return p.Kernels, nil
 	}
-	return p.Kernels, nil
+	kernels, err := d.Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)
+	if err != nil || dictionary.Exact(kernels) || !p.Learn.Weights() || s.Setting.Learn != "" {
+		return kernels, err
+	}
+	var fixed *Point
+	least := math.Inf(1)
+	for i := range s.best.Points {
+		q := &s.best.Points[i]
+		if v := s.score(q.Folds); !q.Learn.Weights() && dictionary.Exact(q.Kernels) && v < least {
+			fixed, least = q, v
+		}
+	}
+	if fixed == nil {
+		return kernels, nil
+	}
+	exact, err := d.Affordable(ctx, fixed.Kernels, fixed.Learn, s.Folds, s.Budget)
+	if err != nil || !dictionary.Exact(exact) {
+		return kernels, err
+	}
+	*p = *fixed
+	return exact, nil
 }
 
 // extend makes the best setting of a part of the samples or targets one of all.
@@ -253,12 +277,13 @@ func (s *race) extend(ctx context.Context) error {
 		p.Model = learn.Sum
 	}
 	if s.best.samples < l {
+		kernels, err := s.affordable(ctx, p)
+		if err != nil {
+			return err
+		}
+		p.Kernels = kernels
 		if s.Lambdas == nil {
 			p.Lambda *= float64(s.best.samples) / float64(l)
-		}
-		var err error
-		if p.Kernels, err = s.affordable(ctx, p); err != nil {
-			return err
 		}
 	}
 	if _, some := s.data.Size(); some < n {

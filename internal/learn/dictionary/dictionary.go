@@ -5,6 +5,7 @@ package dictionary
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -24,6 +25,7 @@ type Options struct {
 	Seed    uint64         // of every random choice
 	Backend blas.Backend   // nil means blas.Active()
 	Start   Lengths        // that learning starts from, such as those of some of the samples; nil: none
+	Known   Lengths        // that were learned on the same samples; nil: none
 }
 
 // Lengths are those of the columns, by FEATURES:KINDS of the SPEC ([kernel.Spec.Sum]).
@@ -42,7 +44,9 @@ type Resolver struct {
 // NewResolver resolves on the training inputs Z, and on targets Y where they tell
 // which columns are relevant; Y has no rows where they are not at hand.
 func NewResolver(Z, Y blas.General, opt Options) *Resolver {
-	return &Resolver{z: Z, y: Y, opt: opt, medians: new(kernel.Medians), lengths: Lengths{}}
+	known := Lengths{}
+	maps.Copy(known, opt.Known)
+	return &Resolver{z: Z, y: Y, opt: opt, medians: new(kernel.Medians), lengths: known}
 }
 
 // Resolve returns the kernels of the SPECs, the default ones for none. Constant columns

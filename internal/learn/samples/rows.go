@@ -26,8 +26,9 @@ type Rows struct {
 	pseudo blas.General // targets of what is learned by squares, see Winsorize; without Data the targets
 	all    *coded       // all samples, once they were asked for
 
-	parts    []*coded // those of each fold to train on, once they were asked for
-	followed []fold   // of the same samples, see Follow
+	parts    []*coded           // those of each fold to train on, once they were asked for
+	followed []fold             // of the same samples, see Follow
+	known    dictionary.Lengths // that these samples have taught before; nil: none
 
 	sums   learn.Data // of all samples, until a training set is made of them
 	sumsOf []string   // their kernels
@@ -54,9 +55,10 @@ func (r *Rows) Sample(idx []int) (learn.InMemory, error) { return r.Part(idx, ni
 func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)
 	opt := r.opt.quiet()
+	var known dictionary.Lengths
 	for _, f := range r.followed {
 		if targets == nil && slices.Equal(idx, f.rows) {
-			opt.Lengths = f.lengths
+			known, opt.Lengths = f.lengths, f.lengths
 		}
 	}
 	if targets != nil && w.Cols > 1 {
@@ -68,7 +70,12 @@ func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 		}
 		opt.Columns.OutputNames = columns.Pick(opt.Columns.OutputNames, targets)
 	}
-	return newRows(x, y, w, z, opt)
+	part, err := newRows(x, y, w, z, opt)
+	if err != nil {
+		return nil, err
+	}
+	part.known = known
+	return part, nil
 }
 
 // Abilities tells that kernels can be chosen for rows in memory.
@@ -113,8 +120,9 @@ type coded struct {
 }
 
 // code learns the maps of inputs and targets from the samples X, Y with the weights W and the pseudo-observations, and
-// applies them. The moments of the inputs are by the weights of rows.
-func (r *Rows) code(X, Y, W, pseudo blas.General) (c *coded, err error) {
+// applies them. The moments of the inputs are by the weights of rows. known are the lengths that the samples taught
+// before.
+func (r *Rows) code(X, Y, W, pseudo blas.General, known dictionary.Lengths) (c *coded, err error) {
 	c = &coded{raw: Y, w: W, pseudo: pseudo}
 	var about []string
 	if c.out, c.Y, about, err = columns.LearnOutputs(Y, W, &r.opt.Columns); err != nil {
@@ -135,7 +143,9 @@ func (r *Rows) code(X, Y, W, pseudo blas.General) (c *coded, err error) {
 	if w := c.in.MissingWarning(missing); w != "" {
 		c.warnings = append(c.warnings, w)
 	}
-	opt := dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths}
+	opt := dictionary.Options{
+		Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths, Known: known,
+	}
 	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.squares(), c.out.Weights(c.w)), opt)
 	return c, nil
 }
@@ -169,7 +179,7 @@ func (r *Rows) coded(fold int) (c *coded, split learn.Split, test blas.General, 
 	Y, test := r.targets(split)
 	if c = r.parts[fold]; c == nil {
 		c, err = r.code(blas.TakeRows(r.x, split.Train), Y, rowsOf(r.w, split.Train),
-			rowsOf(r.pseudo, split.Train))
+			rowsOf(r.pseudo, split.Train), nil)
 		r.parts[fold] = c
 	}
 	return c, split, test, err
@@ -183,7 +193,7 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 }
 
 // Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other
-// samples, and on the rows of a fold of the same samples from those that were learned on these. A λ that was chosen
+// samples; a Part of the rows of a fold of the same samples takes those that were learned on these. A λ that was chosen
 // with these then serves: other minima of the criterion have other scales of μ.
 func (r *Rows) Follow(other learn.Data) {
 	q, ok := other.(*Rows)
@@ -197,7 +207,7 @@ func (r *Rows) Follow(other learn.Data) {
 	if len(known) == 0 {
 		return
 	}
-	r.opt.Lengths, r.all, r.followed = known, nil, nil
+	r.opt.Lengths, r.all, r.followed, r.known = known, nil, nil, nil
 	for k, c := range q.parts {
 		if split, err := q.split(k); err == nil && c != nil && q.y.Rows == r.y.Rows {
 			r.followed = append(r.followed, fold{split.Train, c.Lengths()})
@@ -214,7 +224,7 @@ type fold struct {
 // everything codes all samples, once.
 func (r *Rows) everything() (_ *coded, err error) {
 	if r.all == nil {
-		r.all, err = r.code(r.x, r.y, r.w, r.pseudo)
+		r.all, err = r.code(r.x, r.y, r.w, r.pseudo, r.known)
 	}
 	return r.all, err
 }
