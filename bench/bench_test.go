@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 func quickEnv() *Env {
@@ -47,6 +48,15 @@ func TestInterleaveStops(t *testing.T) {
 	}}})
 	if !errors.Is(err, context.Canceled) || len(samples[0]) != 3 {
 		t.Errorf("cancelled: %d samples, %v", len(samples[0]), err)
+	}
+	for least, want := range []int{1, 1, 2, 3} {
+		plan := Plan{Count: 9, Budget: 1, Least: least}
+		if samples, _ := Interleave(context.Background(), plan, []Variant{{Run: func() error {
+			time.Sleep(time.Microsecond)
+			return nil
+		}}}); len(samples[0]) != want {
+			t.Errorf("beyond its budget, least %d: %d samples", least, len(samples[0]))
+		}
 	}
 	bad := errors.New("bad")
 	if _, err := Interleave(context.Background(), Plan{Count: 9}, []Variant{{Run: func() error {

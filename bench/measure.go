@@ -37,6 +37,7 @@ type Plan struct {
 	Follow    bool
 	MinSample time.Duration // the work of a repetition is repeated to fill this time; needs Warm
 	Budget    time.Duration // of a variant, after which it is not repeated; 0 means no limit
+	Least     int           // repetitions of each whatever the budget; 0 means 1
 }
 
 // Interleave measures the variants in turn, round after round, so that what
@@ -77,7 +78,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 			if err := ctx.Err(); err != nil {
 				return samples, err
 			}
-			if len(samples[i]) > 0 && plan.Budget > 0 && spent[i] > plan.Budget {
+			if len(samples[i]) >= max(1, plan.Least) && plan.Budget > 0 && spent[i] > plan.Budget {
 				continue
 			}
 			if _, err := prepare(v, 0); err != nil {

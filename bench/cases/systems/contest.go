@@ -31,10 +31,12 @@ const (
 	// A solve is stopped after tooLong times the time of the fastest so far.
 	tooLong = 1.4
 	// Solvers within nearFastest times the fastest time are measured once more, their
-	// repetitions alternating with those of "auto": finalCount times, or finalSeconds each.
+	// repetitions alternating with those of "auto": finalCount times, or finalSeconds each, but finalLeast times at
+	// least, so that the median leaves out a solve that takes memory for the first time.
 	nearFastest  = 1.5
 	finalCount   = 11
 	finalSeconds = 0.5
+	finalLeast   = 3
 	// garbageLimit is the number of bytes in use at which a collection interrupts a solve.
 	garbageLimit = 3 << 30
 )
@@ -103,7 +105,9 @@ func (c *contest) measure(ctx context.Context, names []string, s system) []bench
 	}
 	if !env.Quick {
 		c.final = true
-		c.round(ctx, finalists(all), bench.Plan{Count: env.Repeats(finalCount), Budget: bench.Duration(finalSeconds)})
+		c.round(ctx, finalists(all), bench.Plan{
+			Count: env.Repeats(finalCount), Budget: bench.Duration(finalSeconds), Least: finalLeast,
+		})
 	}
 	var out []bench.Result
 	for _, r := range all {

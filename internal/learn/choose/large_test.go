@@ -115,30 +115,27 @@ func (d dear) Affordable(
 	return specs, nil
 }
 
-// TestAffordableAtFixedWeights takes exact kernels of fixed weights in the place of features of learned ones, unless
-// the user asks for learned ones.
+// TestAffordableAtFixedWeights takes exact kernels of fixed weights, where these were compared, in the place of
+// features of learned ones.
 func TestAffordableAtFixedWeights(t *testing.T) {
 	X, Y := learntest.Wave(60, 2)
 	point := func(what learn.Learned, kernel string, e float64) Point {
 		return Point{Kernels: []string{kernel}, Learn: what, Model: learn.Product, Lambda: e, Folds: []float64{e, e}}
 	}
-	for _, asked := range []learn.Learned{"", learn.Weights} {
-		s := &race{
-			Job: Job{Options: Options{Metric: "nmse"}, Setting: learn.Setting{Learn: asked}},
-			all: dear{rowsIn(t, X, Y, -1)},
-			best: &Result{Points: []Point{
-				point(learn.Weights, "gaussian:all:median", .1), point(learn.Nothing, "laplacian:all:median", .3),
-				point(learn.Nothing, "matern32:all:median", .2),
-			}},
+	points := []Point{
+		point(learn.Weights, "gaussian:all:median", .1), point(learn.Both, "laplacian:all:median", .15),
+		point(learn.Nothing, "laplacian:all:median", .3), point(learn.Nothing, "matern32:all:median", .2),
+	}
+	for known, want := range map[int]string{2: "nystrom:gaussian:all:median:40", 4: "matern32:all:median"} {
+		s := &race{Job: Job{Options: Options{Metric: "nmse"}}, all: dear{rowsIn(t, X, Y, -1)}}
+		s.best = &Result{Points: points[:known]}
+		p, of := points[0], points[0]
+		if known == 4 {
+			of = points[3]
 		}
-		p := s.best.Points[0]
 		kernels, err := s.affordable(t.Context(), &p)
-		want, of := "matern32:all:median", s.best.Points[2]
-		if asked != "" {
-			want, of = "nystrom:gaussian:all:median:40", s.best.Points[0]
-		}
 		if err != nil || !slices.Equal(kernels, []string{want}) || !reflect.DeepEqual(p, of) {
-			t.Errorf("learning %q: %v of %+v, %v", asked, kernels, p, err)
+			t.Errorf("of %d settings: %v of %+v, %v", known, kernels, p, err)
 		}
 	}
 }

@@ -6,7 +6,6 @@ package choose
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"time"
 
@@ -234,34 +233,38 @@ func (s *race) leaders(p *Point, exact bool) (list []*arm) {
 }
 
 // affordable is the kernels of the point, or explicit features of them where exact ones take too much time or memory.
-// Exact kernels of fixed weights take a part of what those of learned weights do: where they are affordable, the best
-// point that has them takes the place of p.
+// Exact kernels take less where less is learned: before features, the best setting of which they are affordable takes
+// the place of p.
 func (s *race) affordable(ctx context.Context, p *Point) ([]string, error) {
 	d := s.table()
 	if d == nil || s.named() || !dictionary.Exact(p.Kernels) {
 		return p.Kernels, nil
 	}
-	kernels, err := d.Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)
-	if err != nil || dictionary.Exact(kernels) || !p.Learn.Weights() || s.Setting.Learn != "" {
-		return kernels, err
+	features, err := d.Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)
+	if err != nil || dictionary.Exact(features) {
+		return features, err
 	}
-	var fixed *Point
-	least := math.Inf(1)
-	for i := range s.best.Points {
-		q := &s.best.Points[i]
-		if v := s.score(q.Folds); !q.Learn.Weights() && dictionary.Exact(q.Kernels) && v < least {
-			fixed, least = q, v
+	others := slices.DeleteFunc(slices.Clone(s.best.Points), func(q Point) bool {
+		return q.Learn == p.Learn || !dictionary.Exact(q.Kernels)
+	})
+	slices.SortStableFunc(others, func(a, b Point) int { return cmp.Compare(s.score(a.Folds), s.score(b.Folds)) })
+	tried := map[learn.Learned]bool{}
+	for _, q := range others {
+		if tried[q.Learn] {
+			continue
+		}
+		tried[q.Learn] = true
+		kernels, err := d.Affordable(ctx, q.Kernels, q.Learn, s.Folds, s.Budget)
+		if err != nil {
+			return nil, err
+		}
+		if dictionary.Exact(kernels) {
+			s.Method.Say("exact kernels and learning %s take the place of these features", q.Learn)
+			*p = q
+			return kernels, nil
 		}
 	}
-	if fixed == nil {
-		return kernels, nil
-	}
-	exact, err := d.Affordable(ctx, fixed.Kernels, fixed.Learn, s.Folds, s.Budget)
-	if err != nil || !dictionary.Exact(exact) {
-		return kernels, err
-	}
-	*p = *fixed
-	return exact, nil
+	return features, nil
 }
 
 // extend makes the best setting of a part of the samples or targets one of all.
