@@ -1,6 +1,7 @@
 package samples
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -55,5 +56,40 @@ func TestSampleIsItsRows(t *testing.T) {
 	given, err := NewGrams(t.Context(), []blas.General{some}, y, blas.General{}, Options{})
 	if got, want := objective(grams.Sample(idx)), objective(given, err); got != want {
 		t.Errorf("Gram matrices: %g, want %g", got, want)
+	}
+}
+
+// TestPartTakesKnownLengths takes the lengths that the rows of a fold have taught, and learns from others anew.
+func TestPartTakesKnownLengths(t *testing.T) {
+	X, Y := learntest.Wave(120, 3)
+	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Split(learn.Folding{Folds: 3, Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	specs := []string{"gaussian+linear:ard:median"}
+	if _, err := rows.Train(t.Context(), specs, learn.Nothing, 0); err != nil {
+		t.Fatal(err)
+	}
+	want := rows.parts[0].Lengths()
+	rows.Follow(rows)
+	split, err := rows.split(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, idx := range map[string][]int{"the same": split.Train, "other": split.Train[1:]} {
+		part, err := rows.Part(idx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := part.Train(t.Context(), specs, learn.Nothing, learn.All); err != nil {
+			t.Fatal(err)
+		}
+		got := part.(*Rows).all.Lengths()
+		if same := reflect.DeepEqual(got, want); same != (name == "the same") {
+			t.Errorf("%s rows: lengths %v, those of the fold %v", name, got, want)
+		}
 	}
 }
