@@ -25,7 +25,7 @@ func init() {
 		Topic:     bench.Rows,
 		Does:      "regression with zero Options on the published split, beside boosting; one set alone is uci:SET",
 		Run:       runUCI,
-		Minutes:   10,
+		Minutes:   6,
 		Parts:     []string{"airfoil", "concrete", "kin40k", "protein"},
 		Published: uciTable,
 		Figures:   uciFigures,
