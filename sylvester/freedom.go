@@ -91,10 +91,9 @@ func beside(L *linop.Spectral, groups [][2]int, n int) *linop.Spectral {
 
 // residual is ‖K·C·L + μC − Y‖_F/‖Y‖_F, 0 for an exact solution.
 func residual(C, KC blas.General, sys System, Y blas.General) float64 {
-	be, R := blas.Active(), blas.Clone(Y)
-	blas.AddScaled(R, -sys.Mu, C)
-	T := blas.Product(be, false, false, KC, sys.L.V)
-	blas.ScaleColumns(T, sys.L.S)
-	blas.Gemm(be, false, true, -1, T, sys.L.V, 1, R)
+	R := blas.Like(Y)
+	sys.L.MulRight(blas.Active(), R, KC)
+	blas.AddScaled(R, sys.Mu, C)
+	blas.AddScaled(R, -1, Y)
 	return relative(blas.Frob(R), blas.Frob(Y))
 }

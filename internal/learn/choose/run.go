@@ -240,31 +240,27 @@ func (s *race) affordable(ctx context.Context, p *Point) ([]string, error) {
 	if d == nil || s.named() || !dictionary.Exact(p.Kernels) {
 		return p.Kernels, nil
 	}
-	features, err := d.Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)
-	if err != nil || dictionary.Exact(features) {
-		return features, err
-	}
-	others := slices.DeleteFunc(slices.Clone(s.best.Points), func(q Point) bool {
-		return q.Learn == p.Learn || !dictionary.Exact(q.Kernels)
-	})
-	slices.SortStableFunc(others, func(a, b Point) int { return cmp.Compare(s.score(a.Folds), s.score(b.Folds)) })
-	tried := map[learn.Learned]bool{}
-	for _, q := range others {
-		if tried[q.Learn] {
+	points := slices.DeleteFunc(slices.Clone(s.best.Points), func(q Point) bool { return !dictionary.Exact(q.Kernels) })
+	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(s.score(a.Folds), s.score(b.Folds)) })
+	features := map[learn.Learned][]string{}
+	for k, q := range slices.Insert(points, 0, *p) {
+		if features[q.Learn] != nil {
 			continue
 		}
-		tried[q.Learn] = true
 		kernels, err := d.Affordable(ctx, q.Kernels, q.Learn, s.Folds, s.Budget)
 		if err != nil {
 			return nil, err
 		}
 		if dictionary.Exact(kernels) {
-			s.Method.Say("exact kernels and learning %s take the place of these features", q.Learn)
+			if k > 0 {
+				s.Method.Say("exact kernels and learning %s take the place of these features", q.Learn)
+			}
 			*p = q
 			return kernels, nil
 		}
+		features[q.Learn] = kernels
 	}
-	return features, nil
+	return features[p.Learn], nil
 }
 
 // extend makes the best setting of a part of the samples or targets one of all.

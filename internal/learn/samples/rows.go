@@ -71,11 +71,8 @@ func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 		opt.Columns.OutputNames = columns.Pick(opt.Columns.OutputNames, targets)
 	}
 	part, err := newRows(x, y, w, z, opt)
-	if err != nil {
-		return nil, err
-	}
 	part.known = known
-	return part, nil
+	return part, err
 }
 
 // Abilities tells that kernels can be chosen for rows in memory.
