@@ -97,6 +97,8 @@ type Table interface {
 	Weighed(W blas.General) (Table, error)
 	// Columns lists the inputs that vary.
 	Columns() []int
+	// Teach learns what the SPEC says of columns from the samples that are not in the fold.
+	Teach(ctx context.Context, spec string, fold int) error
 	// Ridge prepares the regression for one fold. It keeps the kernels of each SPEC.
 	Ridge(fold int) (Ridge, error)
 	// Follow makes learning of lengths of columns start from those learned on other samples.

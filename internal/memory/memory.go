@@ -52,7 +52,8 @@ func SetLimit(n int64) { limit.Store(max(n, 0)) }
 const ownBytes, leastHeap = 40 << 20, 64 << 20
 
 // Bound makes n, or what the system allows where n ≤ 0, the memory of the whole process: what [SetLimit] sets, with
-// room for the program itself, and what the garbage collector keeps to as far as what is in use does.
+// room for the program itself, and what the garbage collector keeps to as far as what is in use does. Where n has room
+// for it, the collector leaves heaps smaller than leastHeap alone.
 func Bound(n int64) {
 	if n <= 0 {
 		n = Allowed()
@@ -62,8 +63,19 @@ func Bound(n int64) {
 		free -= ownBytes
 	}
 	SetLimit(free)
-	debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), max(n-ownBytes, leastHeap)))
+	within := max(n-ownBytes, leastHeap)
+	if n >= 2*leastHeap {
+		lift.Do(func() { ballast = make([]byte, leastHeap/2) })
+	}
+	debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), within+int64(len(ballast))))
 }
+
+// ballast is never touched, so that it takes no memory, but the garbage collector counts it, which runs when the heap
+// has twice the size of what is in use. Small fits take .8 of the time with it: they make hundreds of small matrices.
+var (
+	lift    sync.Once
+	ballast []byte
+)
 
 // Limit is the number of bytes that one piece of work may take now: what SetLimit set,
 // or [Allowed], less what is reserved.
@@ -87,7 +99,7 @@ func Reserve(bytes float64) (release func()) {
 func InUse() float64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)
-	return float64(s[0].Value.Uint64()) - float64(s[1].Value.Uint64())
+	return float64(s[0].Value.Uint64()) - float64(s[1].Value.Uint64()) - float64(len(ballast))
 }
 
 // smallHeap is a heap that the garbage collector lets grow to before it starts.

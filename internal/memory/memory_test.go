@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -167,6 +168,28 @@ func TestPeak(t *testing.T) {
 		t.Errorf("a limit of the runtime above that of the work: %g", got)
 	}
 }
+
+// TestBoundLeavesSmallHeapsAlone makes garbage of less than leastHeap, which is not collected.
+func TestBoundLeavesSmallHeapsAlone(t *testing.T) {
+	soft := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(soft); SetLimit(0) })
+	before := InUse()
+	Bound(1 << 30)
+	if held := InUse() - before; held > leastHeap/4 {
+		t.Errorf("the ballast counts as %g bytes in use", held)
+	}
+	runtime.GC()
+	var start, end runtime.MemStats
+	runtime.ReadMemStats(&start)
+	for range 24 {
+		garbage = make([]byte, 1<<20)
+	}
+	if runtime.ReadMemStats(&end); end.NumGC != start.NumGC {
+		t.Errorf("the collector ran %d times in 24 MiB", end.NumGC-start.NumGC)
+	}
+}
+
+var garbage []byte // keeps the compiler from leaving it out
 
 // TestReading takes what was asked for from what was read, and reads again where that is not enough.
 func TestReading(t *testing.T) {

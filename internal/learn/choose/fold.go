@@ -9,15 +9,76 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 )
 
-// fold fits the arms without a fold, and records the errors on it.
+// task is work on one fold: to fit the arms, which share matrices, or to learn what a SPEC says of columns.
+type task struct {
+	fold int
+	arms []*arm
+	spec string
+}
+
+// tasks lists the work on the folds, in parts that may run at once. What is learned of columns comes a fold ahead of
+// the fits, which wait for it: first that of sums of many kernels, which takes longest.
+func (s *race) tasks(folds []int) (list []task) {
+	specs := slices.DeleteFunc(union(s.arms), func(k string) bool { return !dictionary.LearnFromTargets([]string{k}) })
+	slices.SortStableFunc(specs, func(a, b string) int { return strings.Count(b, "+") - strings.Count(a, "+") })
+	teach := func(k int) {
+		for _, spec := range specs {
+			if k < len(folds) {
+				list = append(list, task{fold: folds[k], spec: spec})
+			}
+		}
+	}
+	groups := s.groups()
+	teach(0)
+	for k, f := range folds {
+		teach(k + 1)
+		for _, arms := range groups {
+			list = append(list, task{fold: f, arms: arms})
+		}
+	}
+	return list
+}
+
+// do does the task. An error of learning is one of the fits, too, which say for which arms it does not matter.
+func (s *race) do(ctx context.Context, t task) error {
+	if t.arms != nil {
+		return s.fold(ctx, t.arms, t.fold)
+	}
+	if table := s.data.Abilities().Table; table != nil {
+		_ = table.Teach(ctx, t.spec, t.fold)
+	}
+	return nil
+}
+
+// groups are the arms that share matrices: a training set, or else the kernels of the first SPEC.
+func (s *race) groups() (list [][]*arm) {
+	at := map[string]int{}
+	for _, a := range s.arms {
+		key := fmt.Sprintf("%q %v", a.Kernels, a.Learn.Weights())
+		if a.closed {
+			key = a.Kernels[0]
+		}
+		k, known := at[key]
+		if !known {
+			k = len(list)
+			at[key], list = k, append(list, nil)
+		}
+		list[k] = append(list[k], a)
+	}
+	return list
+}
+
+// fold fits arms of a task without its fold, and records the errors on it.
 func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 	record := func(a *arm, i int, e learn.Errors) {
 		a.errors[i][f] = known(e.Each(s.Metric))
@@ -161,31 +222,29 @@ func (s *race) gather(from, to int) error {
 	return nil
 }
 
-// atOnce is the number of folds that fit into memory at the same time, and the bytes that they hold.
+// atOnce is the number of tasks that fit into memory at the same time, and the bytes that they hold.
 func (s *race) atOnce(ctx context.Context) (at int, held float64, err error) {
 	var need learn.Plan
-	specs := map[string]bool{}
-	for k, a := range s.arms {
-		if a.closed {
-			for _, spec := range a.Kernels {
-				specs[spec] = true
+	for _, arms := range s.groups() {
+		if arms[0].closed {
+			// A cross-Gram matrix of every SPEC, and four more to add them up and to solve.
+			if bytes := 8 * float64(len(union(arms))+4) * float64(s.size) * float64(s.size); bytes > need.Bytes {
+				need = learn.Plan{Bytes: bytes}
 			}
 			continue
 		}
-		if k > 0 && slices.Equal(a.Kernels, s.arms[k-1].Kernels) && a.Learn == s.arms[k-1].Learn {
-			continue
+		for k, a := range arms {
+			if k > 0 && a.Learn == arms[k-1].Learn {
+				continue
+			}
+			p, err := s.data.Plan(ctx, a.Kernels, a.Learn, false)
+			if err != nil {
+				return 0, 0, err
+			}
+			if p.Bytes > need.Bytes {
+				need = p
+			}
 		}
-		p, err := s.data.Plan(ctx, a.Kernels, a.Learn, false)
-		if err != nil {
-			return 0, 0, err
-		}
-		if p.Bytes > need.Bytes {
-			need = p
-		}
-	}
-	// A cross-Gram matrix of every SPEC, and four more to add them up and to solve.
-	if closed := 8 * float64(len(specs)+4) * float64(s.size) * float64(s.size); len(specs) > 0 && closed > need.Bytes {
-		need = learn.Plan{Bytes: closed}
 	}
 	if need.Bytes == 0 {
 		return 1, 0, nil

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -256,31 +257,36 @@ func (s *race) compare(ctx context.Context, from, to int) error {
 		return err
 	}
 	defer memory.Reserve(held)()
-	own := s.share(from, to)
-	count := 0
-	for _, f := range own {
-		s.complete[f] = false
-		for _, a := range s.arms {
-			lambdas, _ := a.pending(f)
+	tasks, left, count := s.tasks(s.share(from, to)), map[int]int{}, 0
+	for _, t := range tasks {
+		s.complete[t.fold] = false
+		left[t.fold]++
+		for _, a := range t.arms {
+			lambdas, _ := a.pending(t.fold)
 			count += len(lambdas)
 		}
 	}
 	s.begin(fmt.Sprintf("comparing settings on %d rows", s.size), count)
-	fail := make([]error, len(own))
-	for lo := 0; lo < len(own) && ctx.Err() == nil; lo += at {
-		par.For(min(at, len(own)-lo), func(i int) {
-			f := own[lo+i]
-			err := s.fold(ctx, s.arms, f)
-			if err != nil {
-				fail[lo+i] = fmt.Errorf("fold %d: %w", f+1, err)
-			}
-			s.complete[f] = err == nil && ctx.Err() == nil
-		})
-		if ctx.Err() == nil {
-			done := own[min(lo+at, len(own))-1] + 1
-			s.Method.Say("cross-validation: %d of %d folds, %d arms on %d rows", done, s.folds, len(s.arms), s.size)
+	fail := make([]error, len(tasks))
+	do := func(i int) {
+		t := tasks[i]
+		if err := s.do(ctx, t); err != nil || ctx.Err() != nil {
+			fail[i] = fmt.Errorf("fold %d: %w", t.fold+1, cmp.Or(err, ctx.Err()))
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if left[t.fold]--; left[t.fold] == 0 {
+			s.complete[t.fold] = true
+			s.Method.Say("cross-validation: fold %d of %d, %d arms on %d rows", t.fold+1, s.folds, len(s.arms), s.size)
 		}
 	}
+	var next atomic.Int64
+	par.For(min(at, len(tasks)), func(int) {
+		for i := int(next.Add(1)) - 1; i < len(tasks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+			do(i)
+		}
+	})
 	if ctx.Err() != nil {
 		s.soFar()
 		return ctx.Err()

@@ -76,6 +76,53 @@ func TestArmsDiffer(t *testing.T) {
 	}
 }
 
+// TestTasks has every arm once on every fold, those that share matrices in one task, and what is learned of columns
+// before the fits that need it, sums of kernels first.
+func TestTasks(t *testing.T) {
+	X, Y := learntest.Wave(30, 2)
+	d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, data: d, folds: 3}
+	one, sum := "gaussian:ard:median", "gaussian+matern12:ard:median"
+	for _, k := range [][]string{{one}, {one, linearKernel}, {sum}, {linearKernel}} {
+		for _, what := range []learn.Learned{learn.Nothing, learn.Weights, learn.Both} {
+			if err := s.add(t.Context(), learn.Setting{Kernels: k, Norm: "lp:1", Learn: what}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var got []string
+	count := map[*arm]int{}
+	for _, task := range s.tasks([]int{0, 2}) {
+		if task.arms == nil {
+			got = append(got, task.spec)
+			continue
+		}
+		for _, a := range task.arms {
+			count[a]++
+			if !slices.Equal(a.Kernels, task.arms[0].Kernels) && !a.closed || a.closed != task.arms[0].closed {
+				t.Errorf("%v and %v share matrices", a.Kernels, task.arms[0].Kernels)
+			}
+		}
+		if task.fold == 0 && len(got) < 4 || task.fold == 2 && len(got) != 4 {
+			t.Errorf("a fit without fold %d after learning %v", task.fold, got)
+		}
+	}
+	if want := []string{sum, one, sum, one}; !slices.Equal(got, want) {
+		t.Errorf("%v are learned, want %v", got, want)
+	}
+	for _, a := range s.arms {
+		if count[a] != 2 {
+			t.Errorf("%v: %d times", a.Kernels, count[a])
+		}
+	}
+	if alone := len(s.groups()); alone != 7 {
+		t.Errorf("%d groups of arms", alone)
+	}
+}
+
 // TestWholePathEnds ends a path of all samples at the first λ beyond the best.
 func TestWholePathEnds(t *testing.T) {
 	X, Y := learntest.Wave(60, 3)

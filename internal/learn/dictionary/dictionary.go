@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -32,13 +33,16 @@ type Options struct {
 type Lengths map[string]lengths.Point
 
 // Resolver resolves SPECs on one set of training data. It keeps median distances,
-// relevances and lengths from one call to the next, and serves one goroutine.
+// relevances and lengths from one call to the next. Several goroutines may call Resolve at once.
 type Resolver struct {
-	z, y    blas.General
-	opt     Options
+	z, y blas.General
+	opt  Options
+
+	mu      sync.Mutex // guards what follows
 	medians *kernel.Medians
 	learned []kernel.Group
 	lengths Lengths
+	lessons map[string]*lesson
 }
 
 // NewResolver resolves on the training inputs Z, and on targets Y where they tell
@@ -46,7 +50,9 @@ type Resolver struct {
 func NewResolver(Z, Y blas.General, opt Options) *Resolver {
 	known := Lengths{}
 	maps.Copy(known, opt.Known)
-	return &Resolver{z: Z, y: Y, opt: opt, medians: new(kernel.Medians), lengths: known}
+	return &Resolver{
+		z: Z, y: Y, opt: opt, medians: new(kernel.Medians), lengths: known, lessons: map[string]*lesson{},
+	}
 }
 
 // Resolve returns the kernels of the SPECs, the default ones for none. Constant columns
@@ -56,9 +62,11 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 	if len(specs) == 0 {
 		specs = defaults.Kernels(r.z.Cols)
 	}
-	if err := r.learnGroups(ctx, specs); err != nil {
+	if err := r.Learn(ctx, specs); err != nil {
 		return nil, nil, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	parts := 0
 	for _, text := range specs {
 		s, err := kernel.Parse(text)
@@ -127,8 +135,8 @@ func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictiona
 			instead = append(instead, r.standardising(s)...)
 		}
 	}
-	outline := *r
-	outline.lengths, outline.learned = nil, slices.Concat(instead, r.learned)
+	outline := NewResolver(r.z, r.y, r.opt)
+	outline.medians, outline.lengths, outline.learned = r.medians, nil, slices.Concat(instead, r.learned)
 	d, weights, err := outline.Resolve(ctx, specs)
 	r.learned = outline.learned[len(instead):]
 	return d, weights, err
@@ -161,7 +169,7 @@ func (r *Resolver) Lengths() Lengths { return r.lengths }
 // Groups are the sets of columns that SPECs may refer to, with those that the targets
 // tell where the SPECs do.
 func (r *Resolver) Groups(ctx context.Context, specs []string) ([]kernel.Group, error) {
-	err := r.learnGroups(ctx, specs)
+	err := r.Learn(ctx, specs)
 	return r.groups(), err
 }
 

@@ -3,8 +3,10 @@ package dictionary
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -33,7 +35,7 @@ func relevanceOf(t *testing.T, X, Y *mat.Dense, seed uint64) []float64 {
 		t.Fatal(err)
 	}
 	r := NewResolver(Z, T, Options{Seed: seed})
-	if err := r.learnGroups(t.Context(), []string{"gaussian:relevant"}); err != nil {
+	if err := r.Learn(t.Context(), []string{"gaussian:relevant"}); err != nil {
 		t.Fatal(err)
 	}
 	return r.learned[0].Scale
@@ -79,7 +81,7 @@ func TestDirections(t *testing.T) {
 		Y.Set(i, 0, blas.Dot(x, u)*blas.Dot(x, v)+0.05*rng.NormFloat64())
 	}
 	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{})
-	if err := r.learnGroups(t.Context(), []string{"gaussian:directions"}); err != nil {
+	if err := r.Learn(t.Context(), []string{"gaussian:directions"}); err != nil {
 		t.Fatal(err)
 	}
 	// The directions of length 1 orthogonal to u and v are much shorter in the metric.
@@ -224,5 +226,42 @@ func TestResolveLengths(t *testing.T) {
 		if _, _, err := r.Resolve(t.Context(), []string{spec}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", spec, err)
 		}
+	}
+}
+
+// TestResolveAtOnce has several goroutines resolve what is learned, each SPEC once, as one after the other would.
+func TestResolveAtOnce(t *testing.T) {
+	X, Y := learntest.Hidden(60, 3)
+	specs := [][]string{
+		{"gaussian:ard"},
+		{"gaussian:ard:median*0.5", "linear"},
+		{"laplacian:ranks", "gaussian:ard"},
+		{"gaussian:ranks"},
+		{"gaussian:relevant", "matern32:directions"},
+		{"matern32:directions"},
+	}
+	alone, shared := NewResolver(blas.Raw(X), blas.Raw(Y), Options{}), NewResolver(blas.Raw(X), blas.Raw(Y), Options{})
+	got := make([]kernel.Dictionary, len(specs))
+	var wait sync.WaitGroup
+	for k := range specs {
+		wait.Go(func() {
+			var err error
+			if got[k], _, err = shared.Resolve(t.Context(), specs[k]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	for k := range specs {
+		want, _, err := alone.Resolve(t.Context(), specs[k])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got[k], want) {
+			t.Errorf("%v: %v, want %v", specs[k], got[k], want)
+		}
+	}
+	if len(shared.learned) != len(alone.learned) || len(shared.lessons) != 0 {
+		t.Errorf("%d groups, want %d; %d lessons", len(shared.learned), len(alone.learned), len(shared.lessons))
 	}
 }

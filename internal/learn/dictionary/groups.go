@@ -7,6 +7,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary/lengths"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 )
@@ -22,26 +24,68 @@ import (
 // learnedFeatures are the FEATURES of a SPEC that the data tell, all but the first by their targets.
 var learnedFeatures = []string{defaults.Ranks, lengths.Features, defaults.RelevantColumns, defaults.RelevantDirections}
 
-// learnGroups learns the ranks, the lengths and the relevant columns and directions that SPECs refer to, where the
+// lesson is groups that are being learned, which others wait for.
+type lesson struct {
+	once   sync.Once
+	groups []kernel.Group
+	err    error
+}
+
+// Learn learns the ranks, the lengths and the relevant columns and directions that SPECs refer to, where the
 // caller gave no group of that name and none was learned before.
-func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
+func (r *Resolver) Learn(ctx context.Context, specs []string) error {
+	var of []kernel.Spec
+	var lessons []*lesson
 	for _, text := range specs {
 		s, err := kernel.Parse(text)
 		if err != nil {
 			return fault.From(err)
 		}
-		means := func(g kernel.Group) bool { return s.Means(&g, 0) }
-		if !slices.Contains(learnedFeatures, s.Features) || slices.ContainsFunc(r.groups(), means) {
-			continue
+		if l := r.lesson(s); l != nil {
+			of, lessons = append(of, s), append(lessons, l)
 		}
-		var g []kernel.Group
-		phase.Do(ctx, phase.Columns, func(ctx context.Context) { g, err = r.learn(ctx, s) })
-		if err != nil {
-			return err
+	}
+	par.For(len(of), func(k int) {
+		l := lessons[k]
+		l.once.Do(func() {
+			phase.Do(ctx, phase.Columns, func(ctx context.Context) { l.groups, l.err = r.learn(ctx, of[k]) })
+		})
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, l := range lessons {
+		if name := lessonName(of[k]); r.lessons[name] == l {
+			r.learned = append(r.learned, l.groups...)
+			delete(r.lessons, name)
 		}
-		r.learned = append(r.learned, g...)
+		if l.err != nil {
+			return l.err
+		}
 	}
 	return nil
+}
+
+// lesson is that of the groups that the SPEC refers to, nil where there is nothing to learn.
+func (r *Resolver) lesson(s kernel.Spec) *lesson {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	means := func(g kernel.Group) bool { return s.Means(&g, 0) }
+	if !slices.Contains(learnedFeatures, s.Features) || slices.ContainsFunc(r.groups(), means) {
+		return nil
+	}
+	name := lessonName(s)
+	if r.lessons[name] == nil {
+		r.lessons[name] = new(lesson)
+	}
+	return r.lessons[name]
+}
+
+// lessonName is the same for SPECs that refer to the same groups.
+func lessonName(s kernel.Spec) string {
+	if hasLengths(s) {
+		return nameOf(s)
+	}
+	return s.Features
 }
 
 // learn returns the groups that the SPEC refers to by FEATURES that the data tell.
@@ -96,7 +140,10 @@ func nameOf(s kernel.Spec) string { return s.Features + ":" + s.Sum() }
 // point is what was learned for the SPEC, on columns with lengths or on directions, now or before.
 func (r *Resolver) point(ctx context.Context, s kernel.Spec, z blas.General) (p lengths.Point, err error) {
 	name := nameOf(s)
-	if p, ok := r.lengths[name]; ok {
+	r.mu.Lock()
+	p, ok := r.lengths[name]
+	r.mu.Unlock()
+	if ok {
 		return p, nil
 	}
 	start, known := r.opt.Start[name]
@@ -118,7 +165,9 @@ func (r *Resolver) point(ctx context.Context, s kernel.Spec, z blas.General) (p 
 		}
 	}
 	if err == nil {
+		r.mu.Lock()
 		r.lengths[name] = p
+		r.mu.Unlock()
 	}
 	return p, err
 }

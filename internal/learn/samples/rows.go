@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -26,6 +27,7 @@ type Rows struct {
 	pseudo blas.General // targets of what is learned by squares, see Winsorize; without Data the targets
 	all    *coded       // all samples, once they were asked for
 
+	mu       sync.Mutex
 	parts    []*coded           // those of each fold to train on, once they were asked for
 	followed []fold             // of the same samples, see Follow
 	known    dictionary.Lengths // that these samples have taught before; nil: none
@@ -174,12 +176,23 @@ func (r *Rows) coded(fold int) (c *coded, split learn.Split, test blas.General, 
 		return nil, split, test, err
 	}
 	Y, test := r.targets(split)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if c = r.parts[fold]; c == nil {
 		c, err = r.code(blas.TakeRows(r.x, split.Train), Y, rowsOf(r.w, split.Train),
 			rowsOf(r.pseudo, split.Train), nil)
 		r.parts[fold] = c
 	}
 	return c, split, test, err
+}
+
+// Teach learns what the SPEC says of columns from the samples of a fold to train on, once.
+func (r *Rows) Teach(ctx context.Context, spec string, fold int) error {
+	c, _, _, err := r.coded(fold)
+	if err == nil {
+		err = c.Learn(ctx, []string{spec})
+	}
+	return err
 }
 
 // Split deals the samples, or the cells of their targets, to folds.

@@ -93,7 +93,7 @@ type criterion struct {
 // term is one kernel k_b.
 type term struct {
 	shape
-	Z, Zt  blas.General // T·diag(√θ)·x in rows, and its transpose
+	Z, Zt  blas.General // T·diag(√θ)·x in rows, and where it is absolute its transpose
 	norm   []float64    // squared norms of the rows of Z
 	K      blas.General
 	slopes blas.General // ∂k/∂r², M
@@ -109,7 +109,7 @@ func newCriterion(kinds []kernel.Kind, turned bool, X, Y blas.General, be blas.B
 	}
 	for _, kind := range kinds {
 		c.terms = append(c.terms, term{
-			shape: shapes[kind], Z: blas.NewGeneral(l, d), Zt: blas.NewGeneral(d, l), norm: make([]float64, l),
+			shape: shapes[kind], Z: blas.NewGeneral(l, d), norm: make([]float64, l),
 			K: blas.NewGeneral(l, l), slopes: blas.NewGeneral(l, l),
 		})
 	}
@@ -223,19 +223,22 @@ func (c *criterion) fill(t *term) {
 
 // transform multiplies the rows of X by T·diag(√θ).
 func (t *term) transform(X blas.General, theta, turn []float64) {
-	l := t.Z.Rows
-	for i := range l {
+	root := make([]float64, len(theta))
+	for k, v := range theta {
+		root[k] = math.Sqrt(v)
+	}
+	for i := range t.Z.Rows {
 		row, x := blas.Row(t.Z, i), blas.Row(X, i)
-		for k, v := range theta {
-			row[k] = math.Sqrt(v) * x[k]
+		for k, v := range root {
+			row[k] = v * x[k]
 		}
 		for r := len(row) - 1; r > 0 && len(turn) > 0; r-- {
 			row[r] += blas.Dot(below(turn, r), row[:r])
 		}
-		for k, z := range row {
-			t.Zt.Data[k*l+i] = z
-		}
 		t.norm[i] = blas.Dot(row, row)
+	}
+	if t.absolute {
+		t.Zt = blas.Transposed(t.Z)
 	}
 }
 

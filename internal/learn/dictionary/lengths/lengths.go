@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
@@ -309,55 +308,4 @@ func (c *criterion) pulled(p, grad []float64) (value float64) {
 		}
 	}
 	return value
-}
-
-// minimize follows the pulled criterion down from p for so many steps, or until three lower it by less than 1/manyRows:
-// the logarithm of the likelihood of so many rows then changes by half, where Akaike's criterion counts a parameter as
-// one. It ends, too, where it would not come below goal if all steps that are left were as long as the last.
-func (c *criterion) minimize(ctx context.Context, p []float64, steps int, goal float64) (end []float64, value float64) {
-	var at []float64
-	grad := make([]float64, len(p))
-	evaluate := func(p []float64) {
-		if !slices.Equal(p, at) {
-			at = append(at[:0], p...)
-			value = c.pulled(p, grad)
-		}
-	}
-	result, _ := optimize.Minimize(optimize.Problem{
-		Func: func(p []float64) float64 { evaluate(p); return value },
-		Grad: func(dst, p []float64) { evaluate(p); copy(dst, grad) },
-		Status: func() (optimize.Status, error) {
-			if ctx.Err() != nil {
-				return optimize.Failure, ctx.Err()
-			}
-			return optimize.NotTerminated, nil
-		},
-	}, p, &optimize.Settings{
-		MajorIterations: steps, FuncEvaluations: 2 * steps,
-		Converger: &converge{
-			FunctionConverge: optimize.FunctionConverge{Absolute: 1. / manyRows, Iterations: 3},
-			goal:             goal, left: steps, last: math.Inf(1),
-		},
-	}, &optimize.BFGS{})
-	if result == nil || !(result.F < math.Inf(1)) { // NaN too
-		return p, math.Inf(1)
-	}
-	return result.X, result.F
-}
-
-// converge says when a descent ends.
-type converge struct {
-	optimize.FunctionConverge
-	goal, last float64
-	left       int // steps
-}
-
-func (c *converge) Converged(loc *optimize.Location) optimize.Status {
-	step := c.last - loc.F
-	c.last = loc.F
-	c.left--
-	if loc.F-float64(c.left)*step > c.goal {
-		return optimize.FunctionConvergence
-	}
-	return c.FunctionConverge.Converged(loc)
 }
