@@ -165,7 +165,7 @@ func (c *criterion) evaluate(p, grad []float64) float64 {
 	clear(grad)
 	S := math.Inf(1)
 	if c.factorize(&v) {
-		if S = c.likelihood(); grad != nil {
+		if S = c.likelihood(grad != nil); grad != nil {
 			c.gradient(&v, grad)
 		}
 	}
@@ -242,14 +242,19 @@ func (t *term) transform(X blas.General, theta, turn []float64) {
 	}
 }
 
-// likelihood returns S and leaves G in A, from its factor.
-func (c *criterion) likelihood() (S float64) {
+// likelihood returns S, from the factor of K + μI in A, and leaves G there where the gradient is wanted.
+func (c *criterion) likelihood(gradient bool) (S float64) {
 	l, n := c.Y.Rows, c.Y.Cols
 	for i := range l {
 		S += 2 * math.Log(c.A.Data[i*l+i]) / float64(l)
 	}
-	c.be.Potri(c.A)
-	c.be.Dsymm(blas.Left, blas.Lower, l, n, 1, c.A.Data, l, c.Y.Data, c.Y.Stride, 0, c.alpha.Data, n)
+	if gradient {
+		c.be.Potri(c.A)
+		c.be.Dsymm(blas.Left, blas.Lower, l, n, 1, c.A.Data, l, c.Y.Data, c.Y.Stride, 0, c.alpha.Data, n)
+	} else {
+		blas.Copy(c.alpha, c.Y)
+		blas.Potrs(c.be, c.A, c.alpha)
+	}
 	root := make([]float64, n) // 1/√(n·y_tᵀα_t)
 	for i := range l {
 		for t, a := range blas.Row(c.alpha, i) {
@@ -260,8 +265,10 @@ func (c *criterion) likelihood() (S float64) {
 		S += math.Log(v) / float64(n)
 		root[t] = 1 / math.Sqrt(v*float64(n))
 	}
-	blas.ScaleColumns(c.alpha, root)
-	c.be.Dsyrk(blas.Lower, blas.NoTrans, l, n, -1, c.alpha.Data, n, 1/float64(l), c.A.Data, l)
+	if gradient {
+		blas.ScaleColumns(c.alpha, root)
+		c.be.Dsyrk(blas.Lower, blas.NoTrans, l, n, -1, c.alpha.Data, n, 1/float64(l), c.A.Data, l)
+	}
 	return S
 }
 

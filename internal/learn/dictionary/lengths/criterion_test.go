@@ -36,8 +36,10 @@ func TestGolden(t *testing.T) {
 		file := "gradient_" + name + "_likelihood"
 		crit := newCriterion([]kernel.Kind{c.kind}, false, matrix(t, file, "X"), matrix(t, file, "Y"), nil)
 		grad := make([]float64, 6)
-		if S := crit.evaluate(matrix(t, file, "p").Data, grad); !(math.Abs(S-c.value) <= 1e-8*c.value) {
-			t.Errorf("%s: %.12g, want %.12g", name, S, c.value)
+		S := crit.evaluate(matrix(t, file, "p").Data, grad)
+		if alone := crit.evaluate(matrix(t, file, "p").Data, nil); !(math.Abs(S-c.value) <= 1e-8*c.value) ||
+			!(math.Abs(alone-S) <= 1e-12*S) {
+			t.Errorf("%s: %.12g, without its gradient %.12g, want %.12g", name, S, alone, c.value)
 		}
 		for k, v := range matrix(t, file, "gradient").Data {
 			if !(math.Abs(grad[k]-v) <= 1e-8*math.Abs(v)+1e-9) {
