@@ -78,34 +78,31 @@ func (s *race) groups() (list [][]*arm) {
 	return list
 }
 
-// fold fits arms of a task without its fold, and records the errors on it.
+// fold fits arms that share matrices without a fold, and records the errors on it.
 func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 	record := func(a *arm, i int, e learn.Errors) {
 		a.errors[i][f] = known(e.Each(s.Metric))
 		s.step(1, learn.Mean(a.errors[i][f]))
 	}
-	if err := s.foldClosed(ctx, arms, f, record); err != nil {
-		return err
+	if arms[0].closed {
+		return s.foldClosed(ctx, arms, f, record)
 	}
 	var t learn.Training
-	var of *arm
 	for _, a := range arms {
 		lambdas, at := a.pending(f)
-		if a.closed || len(lambdas) == 0 {
+		if len(lambdas) == 0 {
 			continue
 		}
-		if t == nil || !slices.Equal(a.Kernels, of.Kernels) || a.Learn.Weights() != of.Learn.Weights() {
-			t, of = nil, a // the old matrices go before the new ones come
-			var err error
-			t, err = s.data.Train(ctx, a.Kernels, a.Learn, f)
+		if t == nil {
+			made, err := s.data.Train(ctx, a.Kernels, a.Learn, f)
 			if s.skips(err) {
-				t = nil
 				s.step(len(lambdas), math.NaN())
 				continue
 			}
 			if err != nil {
 				return err
 			}
+			t = made
 		}
 		least, tried := math.Inf(1), 0
 		best, wait := 0, len(lambdas)
@@ -149,7 +146,7 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*
 	var r learn.Ridge
 	for _, a := range arms {
 		lambdas, at := a.pending(f)
-		if !a.closed || len(lambdas) == 0 {
+		if len(lambdas) == 0 {
 			continue
 		}
 		if r == nil {

@@ -1,6 +1,8 @@
 package dictionary
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -263,5 +265,20 @@ func TestResolveAtOnce(t *testing.T) {
 	}
 	if len(shared.learned) != len(alone.learned) || len(shared.lessons) != 0 {
 		t.Errorf("%d groups, want %d; %d lessons", len(shared.learned), len(alone.learned), len(shared.lessons))
+	}
+}
+
+// TestResolveAgain learns what a context that had ended kept from being learned.
+func TestResolveAgain(t *testing.T) {
+	X, Y := learntest.Hidden(60, 3)
+	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	specs := []string{"gaussian:ard", "matern32:ard"}
+	if _, _, err := r.Resolve(ctx, specs); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	if _, _, err := r.Resolve(t.Context(), specs); err != nil || len(r.learned) != 2 {
+		t.Errorf("%d groups, %v", len(r.learned), err)
 	}
 }

@@ -4,6 +4,7 @@
 package dictionary
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -53,16 +54,15 @@ func (r *Resolver) Learn(ctx context.Context, specs []string) error {
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var err error
 	for k, l := range lessons {
 		if name := lessonName(of[k]); r.lessons[name] == l {
 			r.learned = append(r.learned, l.groups...)
 			delete(r.lessons, name)
 		}
-		if l.err != nil {
-			return l.err
-		}
+		err = cmp.Or(err, l.err)
 	}
-	return nil
+	return err
 }
 
 // lesson is that of the groups that the SPEC refers to, nil where there is nothing to learn.
