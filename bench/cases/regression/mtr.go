@@ -24,7 +24,7 @@ func init() {
 		Minutes:      20,
 		Parts:        mtrSets,
 		Shown:        mtrSets[:7],
-		ShownMinutes: 5,
+		ShownMinutes: 3,
 		Conclude:     concludeMTR,
 		Published:    mtrTable,
 		Figures:      mtrFigures,
