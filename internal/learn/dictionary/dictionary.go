@@ -33,7 +33,7 @@ type Options struct {
 type Lengths map[string]lengths.Point
 
 // Resolver resolves SPECs on one set of training data. It keeps median distances,
-// relevances and lengths from one call to the next. Several goroutines may call Resolve at once.
+// relevances and lengths from one call to the next. Several goroutines may call Learn and Resolve at once.
 type Resolver struct {
 	z, y blas.General
 	opt  Options

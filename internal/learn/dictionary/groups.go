@@ -25,7 +25,7 @@ import (
 // learnedFeatures are the FEATURES of a SPEC that the data tell, all but the first by their targets.
 var learnedFeatures = []string{defaults.Ranks, lengths.Features, defaults.RelevantColumns, defaults.RelevantDirections}
 
-// lesson is groups that are being learned, which others wait for.
+// lesson is groups that one goroutine learns while others that need them wait.
 type lesson struct {
 	once   sync.Once
 	groups []kernel.Group
