@@ -118,10 +118,11 @@ func TestOutputStepsAtOnce(t *testing.T) {
 }
 
 // Where the model of L is approximate, steps that lower the gap are not refused for a rise of the objective that the
-// goal does not see: with joint steps in their place these fits take 115 C steps and end above the gap asked for.
+// goal does not see: with joint steps in their place these fits take 247 C steps, and two end above the gap asked for.
+// Rounding alone changes those of one fit by up to a half.
 func TestOutputStepsByGap(t *testing.T) {
 	steps := 0
-	for _, n := range []int{45, 55} {
+	for _, n := range []int{40, 45, 50, 55} {
 		K, Y := wideTask(400, n)
 		p := &Problem{
 			Space: NewSamples(K, withoutTails(Y)), Lambda: 1e-4, Tau: float64(n), Norm: regularizer.Lp{P: 1},
@@ -132,7 +133,7 @@ func TestOutputStepsByGap(t *testing.T) {
 		}
 		steps += res.SylvesterSolves
 	}
-	if steps > 100 { // 78
+	if steps > 220 { // 195
 		t.Errorf("%d C steps", steps)
 	}
 }

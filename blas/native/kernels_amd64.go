@@ -74,9 +74,6 @@ func axpyF64AVX2(alpha float64, x, y []float64)
 func scalF64AVX2(alpha float64, x []float64)
 
 //go:noescape
-func divF64AVX2(d float64, x []float64)
-
-//go:noescape
 func dot4F64AVX2(r *[4]float64, a []float64, ld int, x []float64)
 
 //go:noescape
@@ -142,7 +139,7 @@ func vectors64(l Level) vectors {
 		return genericVectors
 	}
 	return vectors{
-		dot: dotF64AVX2, axpy: axpyF64AVX2, scal: scalF64AVX2, div: divF64AVX2, dot4: dot4F64AVX2, axpy4: axpy4F64AVX2,
+		dot: dotF64AVX2, axpy: axpyF64AVX2, scal: scalF64AVX2, dot4: dot4F64AVX2, axpy4: axpy4F64AVX2,
 		symv4: symv4F64AVX2, read: readF64AVX2,
 	}
 }

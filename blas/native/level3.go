@@ -189,8 +189,14 @@ func (e *double) tri(
 	}
 	checkLen("a", len(a), order, order, lda)
 	checkLen("b", len(b), m, n, ldb)
-	if alpha != 1 {
-		scale(m, n, alpha, b, ldb, whole)
+	for i := range m {
+		switch row := b[i*ldb : i*ldb+n]; alpha {
+		case 0:
+			clear(row)
+		case 1:
+		default:
+			e.dscal(alpha, row)
+		}
 	}
 	if alpha == 0 {
 		return

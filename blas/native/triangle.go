@@ -53,7 +53,8 @@ func (t triangle) right(i, j int) factor {
 }
 
 const (
-	triangleBase  = 16  // triangles of this order are done row by row
+	triangleBase  = 16  // triangles of this order are solved row by row
+	wholeBase     = 48  // triangles of this order multiply as full matrices
 	triangleWidth = 256 // on so many columns at a time, which stay in the first-level cache
 )
 
@@ -67,7 +68,7 @@ func (e *double) solveLeft(t triangle, w int, b []float64, ldb int) {
 		return
 	}
 	if t.n <= triangleBase {
-		e.columns(t, w, b, ldb, true)
+		e.columns(t, w, b, ldb)
 		return
 	}
 	h := t.half()
@@ -83,7 +84,7 @@ func (e *double) solveLeft(t triangle, w int, b []float64, ldb int) {
 // solveRight overwrites the m×n b by b·op(A)⁻¹.
 func (e *double) solveRight(t triangle, m int, b []float64, ldb int) {
 	if t.n <= triangleBase {
-		e.transposed(t, m, b, ldb, true)
+		e.transposed(t, m, b, ldb)
 		return
 	}
 	h := t.half()
@@ -98,8 +99,8 @@ func (e *double) solveRight(t triangle, m int, b []float64, ldb int) {
 
 // timesLeft overwrites the n×w b by op(A)·b.
 func (e *double) timesLeft(t triangle, w int, b []float64, ldb int) {
-	if t.n <= triangleBase {
-		e.columns(t, w, b, ldb, false)
+	if t.n <= wholeBase {
+		e.timesWhole(t, true, w, b, ldb)
 		return
 	}
 	h := t.half()
@@ -115,8 +116,8 @@ func (e *double) timesLeft(t triangle, w int, b []float64, ldb int) {
 
 // timesRight overwrites the m×n b by b·op(A).
 func (e *double) timesRight(t triangle, m int, b []float64, ldb int) {
-	if t.n <= triangleBase {
-		e.transposed(t, m, b, ldb, false)
+	if t.n <= wholeBase {
+		e.timesWhole(t, false, m, b, ldb)
 		return
 	}
 	h := t.half()
@@ -129,81 +130,96 @@ func (e *double) timesRight(t triangle, m int, b []float64, ldb int) {
 	e.timesRight(t.sub(last, t.n-r), m, b[last:], ldb)
 }
 
-// columns solves op(A)·x = b for pieces of the w columns of b, or computes op(A)·b.
-func (e *double) columns(t triangle, w int, b []float64, ldb int, solve bool) {
+// timesWhole overwrites the n×count b by op(A)·b, or the count×n b by b·op(A), with A as a full matrix.
+func (e *double) timesWhole(t triangle, left bool, count int, b []float64, ldb int) {
+	n := t.n
+	s := e.getScratch(n*n + n*min(count, triangleWidth))
+	full, copied := t.padded(s.wide[:n*n]), s.wide[n*n:]
+	for lo := 0; lo < count; lo += triangleWidth {
+		some := min(triangleWidth, count-lo)
+		if left {
+			c := b[lo:]
+			for i := range n {
+				copy(copied[i*some:], c[i*ldb:][:some])
+			}
+			e.gemm(full.left(0, 0), factor{copied, some, byFree}, n, some, n, 1, 0, c, ldb, whole)
+		} else {
+			c := b[lo*ldb:]
+			for i := range some {
+				copy(copied[i*n:], c[i*ldb:][:n])
+			}
+			e.gemm(factor{copied, n, bySum}, full.right(0, 0), some, n, n, 1, 0, c, ldb, whole)
+		}
+	}
+	e.scratch.Put(s)
+}
+
+// padded is t with zeros on the other side of the diagonal, and what is on it.
+func (t triangle) padded(data []float64) triangle {
+	for i := range t.n {
+		row, from := data[i*t.n:][:t.n], t.a[i*t.ld:]
+		lo, hi := 0, i+1
+		if t.low == t.trans { // A is upper triangular
+			lo, hi = i, t.n
+		}
+		clear(row[:lo])
+		copy(row[lo:hi], from[lo:hi])
+		clear(row[hi:])
+		if t.unit {
+			row[i] = 1
+		}
+	}
+	t.a, t.ld, t.unit = data, t.n, false
+	return t
+}
+
+// columns solves op(A)·x = b for pieces of the w columns of b.
+func (e *double) columns(t triangle, w int, b []float64, ldb int) {
 	for lo := 0; lo < w; lo += triangleWidth {
-		e.someColumns(t, min(triangleWidth, w-lo), b[lo:], ldb, solve)
+		e.solveRows(t, min(triangleWidth, w-lo), b[lo:], ldb)
 	}
 }
 
-func (e *double) someColumns(t triangle, w int, b []float64, ldb int, solve bool) {
-	if solve {
-		e.solveRows(t, w, b, ldb)
-	} else {
-		e.timesRows(t, w, b, ldb)
-	}
-}
-
-// transposed does to the rows of the m×n b, read as columns, what columns does for op(A)ᵀ.
-func (e *double) transposed(t triangle, m int, b []float64, ldb int, solve bool) {
+// transposed solves for the rows of the m×n b, read as columns, with op(A)ᵀ.
+func (e *double) transposed(t triangle, m int, b []float64, ldb int) {
 	t.trans, t.low = !t.trans, !t.low
 	for lo := 0; lo < m; lo += triangleWidth {
-		e.someRows(t, min(triangleWidth, m-lo), b[lo*ldb:], ldb, solve)
+		e.someRows(t, min(triangleWidth, m-lo), b[lo*ldb:], ldb)
 	}
 }
 
-func (e *double) someRows(t triangle, m int, b []float64, ldb int, solve bool) {
+func (e *double) someRows(t triangle, m int, b []float64, ldb int) {
 	// A stride that is no power of two keeps the columns out of each other's way in the cache.
 	const ld = triangleWidth + 8
 	s := e.getScratch(t.n * ld)
 	e.transpose(s.wide, ld, b, ldb, m, t.n)
-	e.someColumns(t, m, s.wide, ld, solve)
+	e.solveRows(t, m, s.wide, ld)
 	e.transpose(b, ldb, s.wide, ld, t.n, m)
 	e.scratch.Put(s)
 }
 
 // solveRows solves op(A)·x = b for the w columns of b by substitution, row by row.
 func (e *double) solveRows(t triangle, w int, b []float64, ldb int) {
-	for s := range t.n {
-		i := s
+	s := e.getScratch(0)
+	for k := range t.n {
+		i, from := k, 0 // k rows are done, from this one on
 		if !t.low {
-			i = t.n - 1 - s
+			i = t.n - 1 - k
+			from = i + 1
 		}
-		row := b[i*ldb : i*ldb+w]
-		for q := range s {
-			j := q
-			if !t.low {
-				j = t.n - 1 - q
+		row, j := b[i*ldb:i*ldb+w], from
+		for ; j+4 <= from+k; j += 4 {
+			for q := range s.w {
+				s.w[q] = -t.at(i, j+q)
 			}
-			if v := t.at(i, j); v != 0 {
-				e.axpy(-v, b[j*ldb:j*ldb+w], row)
-			}
+			e.axpy4(&s.w, b[j*ldb:], ldb, row)
+		}
+		for ; j < from+k; j++ {
+			e.axpy(-t.at(i, j), b[j*ldb:j*ldb+w], row)
 		}
 		if !t.unit {
-			e.div(t.at(i, i), row)
+			e.scal(1/t.at(i, i), row)
 		}
 	}
-}
-
-// timesRows computes op(A)·b for the w columns of b in place, row by row.
-func (e *double) timesRows(t triangle, w int, b []float64, ldb int) {
-	for s := t.n - 1; s >= 0; s-- {
-		i := s
-		if !t.low {
-			i = t.n - 1 - s
-		}
-		row := b[i*ldb : i*ldb+w]
-		if !t.unit {
-			e.scal(t.at(i, i), row)
-		}
-		for q := range s {
-			j := q
-			if !t.low {
-				j = t.n - 1 - q
-			}
-			if v := t.at(i, j); v != 0 {
-				e.axpy(v, b[j*ldb:j*ldb+w], row)
-			}
-		}
-	}
+	e.scratch.Put(s)
 }

@@ -33,12 +33,6 @@ func scalGeneric(alpha float64, x []float64) {
 	}
 }
 
-func divGeneric(d float64, x []float64) {
-	for i := range x {
-		x[i] /= d
-	}
-}
-
 func dot4Generic(r *[4]float64, a []float64, ld int, x []float64) {
 	n := len(x)
 	a0, a1, a2, a3 := a[:n], a[ld:ld+n], a[2*ld:2*ld+n], a[3*ld:3*ld+n]

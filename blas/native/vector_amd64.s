@@ -6,7 +6,6 @@
 #define DOT ·dotF64AVX2
 #define AXPY ·axpyF64AVX2
 #define SCAL ·scalF64AVX2
-#define DIV ·divF64AVX2
 #define DOT4 ·dot4F64AVX2
 #define AXPY4 ·axpy4F64AVX2
 #define SYMV4 ·symv4F64AVX2
@@ -16,12 +15,10 @@
 #define MOV VMOVUPD
 #define FMA VFMADD231PD
 #define MUL VMULPD
-#define QUOT VDIVPD
 #define ADD VADDPD
 #define BCAST VBROADCASTSD
 #define MOVS VMOVSD
 #define FMAS VFMADD231SD
 #define MULS VMULSD
-#define QUOTS VDIVSD
 #define HSUM(y, x, t) VEXTRACTF128 $1, y, t; VADDPD t, x, x; VHADDPD x, x, x
 #include "vector_avx2.h"

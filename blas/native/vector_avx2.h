@@ -1,10 +1,10 @@
 // The vector routines on 256-bit registers. They are included with these
 // names defined:
 //
-//	DOT AXPY SCAL DIV DOT4 AXPY4 SYMV4  the routines, declared in kernels_amd64.go
+//	DOT AXPY SCAL DOT4 AXPY4 SYMV4  the routines, declared in kernels_amd64.go
 //	ES, LANES                       bytes of an element, elements of a vector
-//	MOV FMA MUL ADD QUOT BCAST      packed instructions
-//	MOVS FMAS MULS QUOTS            their scalar forms
+//	MOV FMA MUL ADD BCAST           packed instructions
+//	MOVS FMAS MULS                  their scalar forms
 //	HSUM(y, x, t)                   the sum of the lanes of y into the low lane of x, its
 //	                                lower half; t is scratch
 //	DOTARGS                         bytes of the arguments and the result of dot
@@ -153,35 +153,6 @@ rest:
 	JZ   done
 scalar:
 	MULS (DI), X14, X0
-	MOVS X0, (DI)
-	ADDQ $ES, DI
-	DECQ CX
-	JNZ  scalar
-done:
-	VZEROUPPER
-	RET
-
-// func div(d T, x []T)
-TEXT DIV(SB), 0, $128-32
-	NO_LOCAL_POINTERS
-	BCAST d+0(FP), Y14
-	MOVQ x_base+8(FP), DI
-	MOVQ x_len+16(FP), CX
-	SUBQ $LANES, CX
-	JLT  rest
-one:
-	MOV (DI), Y0
-	QUOT Y14, Y0, Y0
-	MOV Y0, (DI)
-	ADDQ $32, DI
-	SUBQ $LANES, CX
-	JGE  one
-rest:
-	ADDQ $LANES, CX
-	JZ   done
-scalar:
-	MOVS (DI), X0
-	QUOTS X14, X0, X0
 	MOVS X0, (DI)
 	ADDQ $ES, DI
 	DECQ CX
@@ -410,7 +381,6 @@ done:
 #undef DOT
 #undef AXPY
 #undef SCAL
-#undef DIV
 #undef DOT4
 #undef AXPY4
 #undef SYMV4
@@ -420,11 +390,9 @@ done:
 #undef MOV
 #undef FMA
 #undef MUL
-#undef QUOT
 #undef ADD
 #undef BCAST
 #undef MOVS
 #undef FMAS
 #undef MULS
-#undef QUOTS
 #undef HSUM

@@ -12,7 +12,7 @@ import (
 )
 
 // inverseLeaf is the order up to which gonum inverts and multiplies triangles.
-const inverseLeaf = 48
+const inverseLeaf = 32
 
 // Trtri overwrites the triangle ul of a by its inverse. With L⁻¹ = X,
 //
@@ -30,10 +30,12 @@ func (impl Implementation) Trtri(ul blas.Uplo, d blas.Diag, a matrix) {
 	if ul == blas.Lower {
 		left, right = a22, a11
 	}
-	impl.trsm(blas.Left, ul, nt, d, -1, left, off)
+	// Products with both inverses would multiply their errors (Du Croz and Higham, Stability of methods for matrix
+	// inversion, IMA Journal of Numerical Analysis 12, 1992).
+	impl.Trtri(ul, d, left)
+	impl.bl.Dtrmm(blas.Left, ul, nt, d, off.Rows, off.Cols, -1, left.Data, left.Stride, off.Data, off.Stride)
 	impl.trsm(blas.Right, ul, nt, d, 1, right, off)
-	impl.Trtri(ul, d, a11)
-	impl.Trtri(ul, d, a22)
+	impl.Trtri(ul, d, right)
 }
 
 // quarters are the two triangles of order h and n−h on the diagonal of a
