@@ -61,7 +61,8 @@ type Sum struct {
 	Solves, Columns int
 
 	m, n     int
-	row, col []int        // of every observed cell
+	row, col []int        // of every observed cell, output by output
+	ends     []int        // of the cells of each output
 	root, y  []float64    // √w and √w times the target in them
 	one      blas.General // scratch: a K_j
 	nu, fall float64      // ν, and its next value relative to Σ⟨L_j,S_j⟩/mn
@@ -82,16 +83,18 @@ func (p *SumProblem) Work() (flops, floats float64) {
 // returns nil where rounding leaves M no factor.
 func NewSum(ctx context.Context, p *SumProblem, L []*linop.Spectral, gap float64) (*Sum, error) {
 	d := &Sum{SumProblem: *p, m: len(p.K), n: p.Y.Cols, one: blas.NewGeneral(p.Y.Rows, p.Y.Rows)}
-	for i := range p.Y.Rows {
-		for k, v := range blas.Row(p.Y, i) {
+	for k := range d.n {
+		for i := range p.Y.Rows {
 			root := 1.0
 			if p.Cells != nil {
 				root = p.Cells.Row(i)[k]
 			}
 			if root > 0 {
-				d.row, d.col, d.root, d.y = append(d.row, i), append(d.col, k), append(d.root, root), append(d.y, v)
+				d.row, d.col = append(d.row, i), append(d.col, k)
+				d.root, d.y = append(d.root, root), append(d.y, blas.Row(p.Y, i)[k])
 			}
 		}
+		d.ends = append(d.ends, len(d.y))
 	}
 	mean := d.Tau / float64(d.m*d.n)
 	kernels := make([]innerKernel, d.m)
@@ -181,9 +184,17 @@ func (d *Sum) Evaluate(ctx context.Context, L []*linop.Spectral) (*SumPoint, err
 		}
 		S.Dense(d.Backend, D)
 		par.For(N, func(a int) {
-			k, l, out := blas.Row(d.one, d.row[a]), blas.Row(D, d.col[a]), blas.Row(M, a)[:a+1]
-			for b := range out {
-				out[b] += d.root[a] * d.root[b] * k[d.row[b]] * l[d.col[b]]
+			k, out, from := blas.Row(d.one, d.row[a]), blas.Row(M, a)[:a+1], 0
+			for t, l := range blas.Row(D, d.col[a])[:d.col[a]+1] {
+				to := min(d.ends[t], a+1)
+				if d.Cells == nil {
+					blas.Axpy(l, k[:to-from], out[from:to])
+				} else {
+					for b := from; b < to; b++ {
+						out[b] += l * d.root[a] * d.root[b] * k[d.row[b]]
+					}
+				}
+				from = to
 			}
 		})
 	}
