@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"sort"
 )
 
 // Formula is y(x) = Offset + Σ_s W_sᵀ·v_s(z). The numbers z stand for the inputs x, and v_s is a vector of functions
@@ -227,7 +226,14 @@ func Rank(knots []float64, v float64) float64 {
 	case math.IsNaN(v):
 		return v
 	}
-	at := sort.SearchFloat64s(knots, v)
+	at := 0 // the first that is not below v
+	for left := len(knots); left > 0; {
+		half := (left + 1) / 2
+		if knots[at+half-1] < v {
+			at += half
+		}
+		left -= half
+	}
 	place := float64(at)
 	switch {
 	case at > last:
