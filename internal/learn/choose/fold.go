@@ -41,9 +41,14 @@ func (s *race) tasks(folds []int) (list []task) {
 	groups := s.groups()
 	teach(0)
 	for k, f := range folds {
-		teach(k + 1)
+		if k > 0 {
+			teach(k + 1)
+		}
 		for _, arms := range groups {
 			list = append(list, task{fold: f, arms: arms})
+		}
+		if k == 0 { // learning on all other folds starts from what was learned on the first
+			teach(1)
 		}
 	}
 	return list

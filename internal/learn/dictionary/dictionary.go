@@ -25,18 +25,34 @@ type Options struct {
 	Groups  []kernel.Group // named sets of columns
 	Seed    uint64         // of every random choice
 	Backend blas.Backend   // nil means blas.Active()
-	Start   Lengths        // that learning starts from, such as those of some of the samples; nil: none
+	Start   Start          // nil: none
 	Known   Lengths        // that were learned on the same samples; nil: none
 }
 
-// Lengths are those of the columns, by FEATURES:KINDS of the SPEC ([kernel.Spec.Sum]).
-type Lengths map[string]lengths.Point
+// Lengths are those that were learned, by FEATURES:KINDS of the SPEC ([kernel.Spec.Sum]).
+type Lengths map[string]Point
+
+// Point is lengths of all columns, and of the ranks of some.
+type Point struct {
+	lengths.Point
+	ranks []int
+}
+
+// Start tells what learning for a SPEC starts from, where that is known: lengths that other samples have taught.
+type Start func(context.Context, kernel.Spec) (p Point, known bool)
+
+// Of is a [Start] from these lengths.
+func (l Lengths) Of(_ context.Context, s kernel.Spec) (p Point, known bool) {
+	p, known = l[nameOf(s)]
+	return p, known
+}
 
 // Resolver resolves SPECs on one set of training data. It keeps median distances,
 // relevances and lengths from one call to the next. Several goroutines may call Learn and Resolve at once.
 type Resolver struct {
 	z, y blas.General
 	opt  Options
+	bent func() []int // the columns of z whose ranks get lengths, too
 
 	mu      sync.Mutex // guards what follows
 	medians *kernel.Medians
@@ -52,6 +68,7 @@ func NewResolver(Z, Y blas.General, opt Options) *Resolver {
 	maps.Copy(known, opt.Known)
 	return &Resolver{
 		z: Z, y: Y, opt: opt, medians: new(kernel.Medians), lengths: known, lessons: map[string]*lesson{},
+		bent: sync.OnceValue(func() []int { return bentColumns(Z) }),
 	}
 }
 
@@ -132,21 +149,23 @@ func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictiona
 	var instead []kernel.Group
 	for _, text := range specs {
 		if s, err := kernel.Parse(text); err == nil && hasLengths(s) {
-			instead = append(instead, r.standardising(s)...)
+			instead = append(instead, r.standardising(ctx, s)...)
 		}
 	}
 	outline := NewResolver(r.z, r.y, r.opt)
-	outline.medians, outline.lengths, outline.learned = r.medians, nil, slices.Concat(instead, r.learned)
+	outline.medians, outline.bent = r.medians, r.bent
+	outline.lengths, outline.learned = nil, slices.Concat(instead, r.learned)
 	d, weights, err := outline.Resolve(ctx, specs)
 	r.learned = outline.learned[len(instead):]
 	return d, weights, err
 }
 
 // standardising is the groups of learned lengths where all lengths are those of standardised columns times √d.
-func (r *Resolver) standardising(s kernel.Spec) (groups []kernel.Group) {
-	g, z := r.lengthColumns()
+func (r *Resolver) standardising(ctx context.Context, s kernel.Spec) (groups []kernel.Group) {
+	start, _ := r.start(ctx, s)
+	g := r.lengthColumns(start.ranks)
 	g.Name = s.Features
-	m := columns.Measure(z)
+	m := columns.Measure(features(&g, r.z))
 	g.Scale = make([]float64, len(m.Scale))
 	vary := 0.0
 	for c, deviation := range m.Scale {
@@ -165,6 +184,16 @@ func (r *Resolver) standardising(s kernel.Spec) (groups []kernel.Group) {
 
 // Lengths are those that were learned for the SPECs resolved so far.
 func (r *Resolver) Lengths() Lengths { return r.lengths }
+
+// Of is a [Start] from what r has learned, or learns for it.
+func (r *Resolver) Of(ctx context.Context, s kernel.Spec) (p Point, known bool) {
+	if r.Learn(ctx, []string{s.String()}) != nil {
+		return p, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lengths.Of(ctx, s)
+}
 
 // Groups are the sets of columns that SPECs may refer to, with those that the targets
 // tell where the SPECs do.

@@ -197,6 +197,34 @@ func TestLengthsOfRanks(t *testing.T) {
 	}
 }
 
+// TestStart learns lengths from those of other samples, for ranks of the same columns.
+func TestStart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	first, X, Y := mat.NewDense(60, 2, nil), mat.NewDense(60, 2, nil), mat.NewDense(60, 1, nil)
+	for i := range 60 {
+		first.SetRow(i, []float64{rng.Float64(), math.Pow(10, 4*rng.Float64())})
+		X.SetRow(i, []float64{rng.Float64(), rng.Float64()})
+		Y.Set(i, 0, math.Sin(3*X.At(i, 0))+0.1*rng.NormFloat64())
+	}
+	one := NewResolver(blas.Raw(first), blas.Raw(Y), Options{})
+	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{Start: one.Of})
+	specs := []string{"gaussian+linear:ard"}
+	d, _, err := r.Resolve(t.Context(), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d[0].Columns, []int{0, 1, 1}) || len(one.Lengths()) != 1 {
+		t.Errorf("columns %v, %d SPECs known before", d[0].Columns, len(one.Lengths()))
+	}
+	alone, _, err := NewResolver(blas.Raw(X), blas.Raw(Y), Options{}).Resolve(t.Context(), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(alone[0].Columns, []int{0, 1}) {
+		t.Errorf("columns %v without what was known", alone[0].Columns)
+	}
+}
+
 // TestResolveLengths says that widths multiply lengths, which are those of the kind of kernel, and
 // that "groups" are the caller's.
 func TestResolveLengths(t *testing.T) {

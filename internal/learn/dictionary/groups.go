@@ -119,11 +119,11 @@ func LearnFromTargets(specs []string) bool {
 // learnLengths is, for each kernel of the SPEC, the group of all columns, and ranks, with their inverse lengths, and
 // with directions where the SPEC is for them.
 func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []kernel.Group, err error) {
-	g, z := r.lengthColumns()
-	p, err := r.point(ctx, s, z)
+	p, err := r.point(ctx, s)
 	if err != nil {
 		return nil, err
 	}
+	g := r.lengthColumns(p.ranks)
 	for term, scale := range p.Scale {
 		g.Name, g.Scale, g.Sum, g.Term, g.Unit = s.Features, scale, s.Sum(), term, 1
 		if p.Directions != nil {
@@ -138,38 +138,52 @@ func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []ke
 func nameOf(s kernel.Spec) string { return s.Features + ":" + s.Sum() }
 
 // point is what was learned for the SPEC, on columns with lengths or on directions, now or before.
-func (r *Resolver) point(ctx context.Context, s kernel.Spec, z blas.General) (p lengths.Point, err error) {
-	name := nameOf(s)
+func (r *Resolver) point(ctx context.Context, s kernel.Spec) (p Point, err error) {
 	r.mu.Lock()
-	p, ok := r.lengths[name]
+	p, ok := r.lengths.Of(ctx, s)
 	r.mu.Unlock()
 	if ok {
 		return p, nil
 	}
-	start, known := r.opt.Start[name]
-	known = known && len(start.Scale[0]) == z.Cols
+	start, known := r.start(ctx, s)
+	p.ranks = start.ranks
 	opt := lengths.Options{Seed: r.opt.Seed, Backend: r.opt.Backend}
+	z := func() blas.General {
+		g := r.lengthColumns(p.ranks)
+		return features(&g, r.z)
+	}
 	switch {
 	case s.Features == lengths.Features:
 		if known {
-			opt.Start = &start
+			opt.Start = &start.Point
 		}
-		p, err = lengths.Learn(ctx, s.Kinds(), z, r.y, opt)
+		p.Point, err = lengths.Learn(ctx, s.Kinds(), z(), r.y, opt)
 	case known && start.Directions != nil:
-		p, err = lengths.Turn(ctx, s.Kinds(), z, r.y, start, opt)
+		p.Point, err = lengths.Turn(ctx, s.Kinds(), z(), r.y, start.Point, opt)
 	default:
 		straight := s
 		straight.Features = lengths.Features
-		if p, err = r.point(ctx, straight, z); err == nil {
-			p, err = lengths.Turn(ctx, s.Kinds(), z, r.y, p, opt)
+		if p, err = r.point(ctx, straight); err == nil {
+			p.Point, err = lengths.Turn(ctx, s.Kinds(), z(), r.y, p.Point, opt)
 		}
 	}
 	if err == nil {
 		r.mu.Lock()
-		r.lengths[name] = p
+		r.lengths[nameOf(s)] = p
 		r.mu.Unlock()
 	}
 	return p, err
+}
+
+// start is what learning for the SPEC starts from, or where nothing is known says which ranks have lengths.
+func (r *Resolver) start(ctx context.Context, s kernel.Spec) (p Point, known bool) {
+	if r.opt.Start != nil {
+		p, known = r.opt.Start(ctx, s)
+	}
+	if !known {
+		p.ranks = r.bent()
+	}
+	return p, known
 }
 
 // relevant is all columns with the inverse lengths of a Gaussian kernel, of which the mean square is 1.
@@ -206,23 +220,26 @@ func ranks(Z blas.General) kernel.Group {
 // the ranks explains, twice the share of a normal variable.
 const bent = 2 * (1 - 3/math.Pi)
 
-// lengthColumns is what lengths are learned for: all columns of Z, and the ranks of those that are far from a line in
-// their ranks, such as columns over several decades. It returns the values too.
-func (r *Resolver) lengthColumns() (kernel.Group, blas.General) {
-	g := everyColumn(lengths.Features, r.z)
-	all := ranks(r.z)
-	R := features(&all, r.z)
-	knots := make([][]float64, r.z.Cols, 2*r.z.Cols)
-	for c := range r.z.Cols {
-		x, rank := column(r.z, c), column(R, c)
-		if share := stat.Correlation(x, rank, nil); 1-share*share > bent {
-			g.Columns, knots = append(g.Columns, c), append(knots, all.Knots[c])
+// bentColumns are the columns of Z that are far from a line in their ranks, such as columns over several decades.
+func bentColumns(Z blas.General) (list []int) {
+	all := ranks(Z)
+	R := features(&all, Z)
+	for c := range Z.Cols {
+		if share := stat.Correlation(column(Z, c), column(R, c), nil); 1-share*share > bent {
+			list = append(list, c)
 		}
 	}
-	if len(knots) > r.z.Cols {
-		g.Knots = knots
+	return list
+}
+
+// lengthColumns is what lengths are learned for: all columns of Z, and the ranks of some.
+func (r *Resolver) lengthColumns(ranked []int) kernel.Group {
+	g := everyColumn(lengths.Features, r.z)
+	if len(ranked) > 0 {
+		g.Columns = append(g.Columns, ranked...)
+		g.Knots = append(make([][]float64, r.z.Cols), ranks(columns.Take(r.z, ranked)).Knots...)
 	}
-	return g, features(&g, r.z)
+	return g
 }
 
 // features is what kernels on the group see of Z.

@@ -121,7 +121,9 @@ type coded struct {
 // code learns the maps of inputs and targets from the samples X, Y with the weights W and the pseudo-observations, and
 // applies them. The moments of the inputs are by the weights of rows. known are the lengths that the samples taught
 // before.
-func (r *Rows) code(X, Y, W, pseudo blas.General, known dictionary.Lengths) (c *coded, err error) {
+func (r *Rows) code(
+	X, Y, W, pseudo blas.General, start dictionary.Start, known dictionary.Lengths,
+) (c *coded, err error) {
 	c = &coded{raw: Y, w: W, pseudo: pseudo}
 	var about []string
 	if c.out, c.Y, about, err = columns.LearnOutputs(Y, W, &r.opt.Columns); err != nil {
@@ -143,7 +145,7 @@ func (r *Rows) code(X, Y, W, pseudo blas.General, known dictionary.Lengths) (c *
 		c.warnings = append(c.warnings, w)
 	}
 	opt := dictionary.Options{
-		Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths, Known: known,
+		Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: start, Known: known,
 	}
 	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.squares(), c.out.Weights(c.w)), opt)
 	return c, nil
@@ -180,10 +182,23 @@ func (r *Rows) coded(fold int) (c *coded, split learn.Split, test blas.General, 
 	defer r.mu.Unlock()
 	if c = r.parts[fold]; c == nil {
 		c, err = r.code(blas.TakeRows(r.x, split.Train), Y, rowsOf(r.w, split.Train),
-			rowsOf(r.pseudo, split.Train), nil)
+			rowsOf(r.pseudo, split.Train), r.startOf(fold), nil)
 		r.parts[fold] = c
 	}
 	return c, split, test, err
+}
+
+// startOf is what learning of lengths without the fold starts from: what the first fold has learned, for all others.
+func (r *Rows) startOf(fold int) dictionary.Start {
+	if fold == 0 {
+		return r.opt.Lengths.Of
+	}
+	return func(ctx context.Context, s kernel.Spec) (p dictionary.Point, known bool) {
+		if first, _, _, err := r.coded(0); err == nil {
+			return first.Of(ctx, s)
+		}
+		return r.opt.Lengths.Of(ctx, s)
+	}
 }
 
 // Teach learns what the SPEC says of columns from the samples of a fold to train on, once.
@@ -234,7 +249,7 @@ type fold struct {
 // everything codes all samples, once.
 func (r *Rows) everything() (_ *coded, err error) {
 	if r.all == nil {
-		r.all, err = r.code(r.x, r.y, r.w, r.pseudo, r.known)
+		r.all, err = r.code(r.x, r.y, r.w, r.pseudo, r.opt.Lengths.Of, r.known)
 	}
 	return r.all, err
 }

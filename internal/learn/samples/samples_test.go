@@ -93,3 +93,22 @@ func TestPartTakesKnownLengths(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldsStartFromFirst learns lengths without the first fold before those without another, which differ.
+func TestFoldsStartFromFirst(t *testing.T) {
+	X, Y := learntest.Wave(90, 3)
+	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Split(learn.Folding{Folds: 3, Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := rows.Teach(t.Context(), "gaussian+linear:ard:median", 2); err != nil {
+		t.Fatal(err)
+	}
+	first, third := rows.parts[0].Lengths(), rows.parts[2].Lengths()
+	if len(first) != 1 || len(third) != 1 || rows.parts[1] != nil || reflect.DeepEqual(first, third) {
+		t.Errorf("lengths %v of the first fold, %v of the third", first, third)
+	}
+}

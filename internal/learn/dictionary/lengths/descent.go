@@ -4,6 +4,7 @@ package lengths
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -25,7 +26,7 @@ func (c *criterion) minimize(ctx context.Context, p []float64, steps int, goal f
 	if math.IsInf(value, 1) {
 		return end, value
 	}
-	search := &optimize.LinesearchMethod{NextDirectioner: new(bfgs), Linesearcher: &optimize.MoreThuente{}}
+	search := &optimize.LinesearchMethod{NextDirectioner: new(bfgs), Linesearcher: new(within)}
 	converge := optimize.FunctionConverge{Absolute: 1. / manyRows, Iterations: 3}
 	converge.Init(len(p))
 	last, left := math.Inf(1), 2*steps // evaluations
@@ -49,6 +50,30 @@ func (c *criterion) minimize(ctx context.Context, p []float64, steps int, goal f
 		}
 	}
 	return end, value
+}
+
+// within is the line search of Moré and Thuente among steps to where the criterion is finite.
+type within struct {
+	optimize.MoreThuente
+	f, g, step float64 // where it starts, and the last step
+}
+
+func (w *within) Init(f, g, step float64) optimize.Operation {
+	w.f, w.g, w.step, w.MoreThuente = f, g, step, optimize.MoreThuente{}
+	return w.MoreThuente.Init(f, g, step)
+}
+
+func (w *within) Iterate(f, g float64) (op optimize.Operation, step float64, err error) {
+	if math.IsInf(f, 1) {
+		w.step /= 2
+		w.MoreThuente = optimize.MoreThuente{MaximumStep: w.step}
+		return w.MoreThuente.Init(w.f, w.g, w.step), w.step, nil
+	}
+	op, w.step, err = w.MoreThuente.Iterate(f, g)
+	if errors.Is(err, optimize.ErrLinesearcherBound) { // lower, and steeper still
+		return optimize.MajorIteration, w.step, nil
+	}
+	return op, w.step, err
 }
 
 // bfgs is the quasi-Newton method of Broyden, Fletcher, Goldfarb and Shanno, by its steps in place of a matrix: they

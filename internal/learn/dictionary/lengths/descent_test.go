@@ -55,7 +55,7 @@ func TestMinimize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, p := s.criterion(60), s.fresh(func(int) int { return 0 })
+	c, p := s.criterion(60), s.fresh(func(int) float64 { return 2 })
 	grad := make([]float64, len(p))
 	start := c.pulled(p, grad)
 	far := floats.Norm(grad, 2)
@@ -71,5 +71,35 @@ func TestMinimize(t *testing.T) {
 	cancel()
 	if at, same := c.minimize(ctx, p, steps, math.Inf(1)); same != start || floats.Distance(at, p, 2) != 0 {
 		t.Errorf("%g where the context has ended, want %g", same, start)
+	}
+}
+
+// TestWithin descends on functions that are finite up to 1 alone: to a minimum before, and by steps that end where they
+// are finite to the bound.
+func TestWithin(t *testing.T) {
+	for name, c := range map[string]struct{ slope, want float64 }{"a minimum": {0, .7}, "a bound": {-2, 1}} {
+		f := func(at *optimize.Location) {
+			x := at.X[0]
+			if at.F, at.Gradient[0] = (x-.7)*(x-.7)+c.slope*x, 2*(x-.7)+c.slope; x > 1 {
+				at.F, at.Gradient[0] = math.Inf(1), 0
+			}
+		}
+		at := &optimize.Location{X: []float64{-9}, Gradient: []float64{0}}
+		f(at)
+		best, x := at.F, at.X[0]
+		search := &optimize.LinesearchMethod{NextDirectioner: new(bfgs), Linesearcher: new(within)}
+		left := 200
+		for op, err := search.Init(at); err == nil && left > 0; op, err = search.Iterate(at) {
+			if op != optimize.MajorIteration {
+				f(at)
+				left--
+			}
+			if at.F < best {
+				best, x = at.F, at.X[0]
+			}
+		}
+		if !(math.Abs(x-c.want) <= 1e-6) {
+			t.Errorf("%s: %g, want %g", name, x, c.want)
+		}
 	}
 }

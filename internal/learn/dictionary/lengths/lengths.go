@@ -80,7 +80,10 @@ func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Opti
 	if err != nil {
 		return Point{}, err
 	}
-	from := s.starts(&opt)
+	from, err := s.starts(&opt)
+	if err != nil {
+		return Point{}, err
+	}
 	if s.Y.Cols > 0 {
 		few := min(fewRows, s.X.Rows)
 		scales := int(math.Log2(float64(few)) / 2)
@@ -112,13 +115,12 @@ func known() string {
 // search holds the samples that lengths are learned on, in random order.
 type search struct {
 	layout
-	terms  []int // the numbers of the kernels with lengths in the sum
-	count  int   // of the kernels of the sum
-	be     blas.Backend
-	X, Y   blas.General // columns that vary, standardised
-	scale  []float64    // standard deviations of all columns of Z, 1 of constant ones
-	vary   []int        // the columns of X
-	median []float64    // distance between rows of X in the metric of each kernel
+	terms []int // the numbers of the kernels with lengths in the sum
+	count int   // of the kernels of the sum
+	be    blas.Backend
+	X, Y  blas.General // columns that vary, standardised
+	scale []float64    // standard deviations of all columns of Z, 1 of constant ones
+	vary  []int        // the columns of X
 }
 
 func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, error) {
@@ -146,17 +148,6 @@ func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, e
 		return nil, fault.Mark(fmt.Errorf("kernel %s on learned lengths: %w", kinds[0], kernel.ErrConstant))
 	}
 	s.d = len(s.vary)
-	var specs []string
-	for _, kind := range s.kinds {
-		specs = append(specs, string(kind)+":all:median")
-	}
-	d, err := kernel.Build(specs, s.X, nil, opt.Seed)
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	for _, k := range d {
-		s.median = append(s.median, k.Width)
-	}
 	return s, nil
 }
 
@@ -171,9 +162,17 @@ func standardised(a blas.General) (_ blas.General, deviation []float64, vary []i
 
 // starts are the points to start from: the one that is known, or two of equal lengths and, of sums on many rows, others
 // of lengths at random. [criterion.shorten] adds one.
-func (s *search) starts(opt *Options) (list [][]float64) {
+func (s *search) starts(opt *Options) (list [][]float64, err error) {
 	if opt.Start != nil {
-		return [][]float64{s.parameters(opt.Start)}
+		return [][]float64{s.parameters(opt.Start)}, nil
+	}
+	var specs []string
+	for _, kind := range s.kinds {
+		specs = append(specs, string(kind)+":all:median")
+	}
+	built, err := kernel.Build(specs, s.X, nil, opt.Seed)
+	if err != nil {
+		return nil, fault.From(err)
 	}
 	count := 2
 	if len(s.kinds) > 1 && s.X.Rows > fewRows {
@@ -181,19 +180,20 @@ func (s *search) starts(opt *Options) (list [][]float64) {
 	}
 	rng := rand.New(rand.NewPCG(opt.Seed, starts))
 	for k := range count {
-		list = append(list, s.fresh(func(b int) int {
+		list = append(list, s.fresh(func(b int) float64 {
+			of := b ^ k
 			if k > 1 {
-				return rng.IntN(MostKernels)
+				of = rng.IntN(MostKernels)
 			}
-			return b ^ k
+			return math.Exp2(-halvings[of]) * built[b].Width
 		}))
 	}
-	return list
+	return list, nil
 }
 
-// parameters are those of a point.
+// parameters are those of a point. Columns that were constant where it was learned have lengths of 1.
 func (s *search) parameters(known *Point) []float64 {
-	p, d := s.fresh(func(b int) int { return b }), len(s.vary)
+	p, d := s.fresh(func(int) float64 { return 1 }), len(s.vary)
 	for b, term := range s.terms {
 		for k, c := range s.vary {
 			if v := known.Scale[term][c] * s.scale[c]; fault.Positive(v) {
@@ -210,11 +210,11 @@ func (s *search) parameters(known *Point) []float64 {
 	return p
 }
 
-// fresh is a point of equal weights at which a column has the length of this one of halvings for kernel b.
-func (s *search) fresh(of func(b int) int) (p []float64) {
-	for b, median := range s.median {
+// fresh is a point of equal weights at which a column has a length for kernel b.
+func (s *search) fresh(length func(b int) float64) (p []float64) {
+	for b := range s.kinds {
 		for range s.vary {
-			p = append(p, -2*math.Log(math.Exp2(-halvings[of(b)])*median))
+			p = append(p, -2*math.Log(length(b)))
 		}
 	}
 	p = append(p, make([]float64, len(s.kinds)-1)...)
