@@ -367,28 +367,11 @@ const (
 	rowKernel = "gaussian:all:median*0.05"
 )
 
-// sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path.
+// sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path, where it is asked
+// for (docs/decisions/2026-11-28-product.md).
 func (s *race) sum(ctx context.Context) error {
 	best := s.arms[0]
-	asked := s.Setting.Model == learn.Sum || slices.Contains(s.Models, learn.Sum)
-	if best.at < 0 {
-		return nil
-	}
-	set := &s.Setting
-	open := set.OutputKernel == "" && set.Model == "" && set.Norm == "" && set.Regularizer == nil && set.Learn == "" &&
-		s.Models == nil && s.Norms == nil
-	if !asked && !open {
-		return nil
-	}
-	_, diagonals, err := s.data.Start(ctx, best.Kernels)
-	if err != nil {
-		return err
-	}
-	l, n := s.data.Size()
-	m := len(diagonals)
-	// All kernels on all cells then have as many numbers as one on lossSamples, and a fit takes some tenth of a second
-	// (docs/decisions/2026-11-22-sums-tried.md).
-	if !asked && (n < 2 || m < 2 || float64(m)*math.Pow(float64(n*l), 2) > lossSamples*lossSamples) {
+	if best.at < 0 || s.Setting.Model != learn.Sum && !slices.Contains(s.Models, learn.Sum) {
 		return nil
 	}
 	old, sum := len(s.arms), s.learning(learn.Both, "")

@@ -29,8 +29,7 @@ type Options struct {
 	Norms   []string  `json:"norms,omitempty"`   // nil: that of the fit, or lp:1 and lp:2 where it has none
 	// Kernels are dictionaries to compare; nil: that of the fit, or what the race finds where it has none.
 	Kernels [][]string `json:"kernels,omitempty"`
-	// Models are Product, Sum or both; nil: that of the fit, or, where kernels and all else are open too, the
-	// product and, where a fit of it takes little work, the sum.
+	// Models are Product, Sum or both; nil: that of the fit.
 	Models []learn.Model `json:"models,omitempty"`
 
 	Folds int `json:"folds,omitempty"` // 0 means 10, and 5, or 3 for many samples, where a fit chooses λ itself

@@ -161,14 +161,10 @@ func (s *race) value(e float64) float64 {
 }
 
 // simplest is the last rule: of the points that are worse than the best by at most one standard error of the
-// difference, the best of those with fixed weights, or else, unless the caller asked which model is better, of those
-// with one L. errors are those of each point on each fold.
+// difference, the best of those with fixed weights. errors are those of each point on each fold.
 func (s *race) simplest(points []Point, errors [][]float64, best int) int {
 	rank := func(i int) int {
-		switch {
-		case points[i].Model == learn.Sum && s.Models == nil:
-			return 2
-		case points[i].Learn.Weights():
+		if points[i].Learn.Weights() {
 			return 1
 		}
 		return 0

@@ -95,10 +95,6 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 		first.Metric = ""
 	}
 	first.Budget, first.Lambdas, first.Setting.Losses = job.Budget/2, nil, nil
-	if first.Setting.Model == "" && first.Models == nil {
-		// Fits of a sum by huber may stop at a gap of .07: the systems of their steps are not solved.
-		first.Setting.Model = learn.Product
-	}
 	best, err := (&race{Job: first, all: squares, data: squares}).decide(ctx)
 	if err != nil {
 		return nil, err
