@@ -367,11 +367,11 @@ const (
 	rowKernel = "gaussian:all:median*0.05"
 )
 
-// sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path, where it is asked
-// for (docs/decisions/2026-11-28-product.md).
+// sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path. It is for those
+// who ask (docs/decisions/2026-11-28-product.md).
 func (s *race) sum(ctx context.Context) error {
 	best := s.arms[0]
-	if best.at < 0 || s.Setting.Model != learn.Sum && !slices.Contains(s.Models, learn.Sum) {
+	if best.at < 0 {
 		return nil
 	}
 	old, sum := len(s.arms), s.learning(learn.Both, "")

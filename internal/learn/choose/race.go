@@ -163,11 +163,14 @@ func (s *race) enterLearners(ctx context.Context, from, to int) error {
 	if err := s.compare(ctx, from, to); err != nil {
 		return err
 	}
+	if s.Setting.Model != learn.Sum && !slices.Contains(s.Models, learn.Sum) {
+		return nil
+	}
 	s.rank()
 	if err := s.sum(ctx); err != nil {
 		return err
 	}
-	if s.Setting.Model == learn.Sum && s.Models == nil {
+	if s.Models == nil {
 		s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return a.Model != learn.Sum })
 	}
 	return s.compare(ctx, from, to)
