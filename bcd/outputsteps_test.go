@@ -118,22 +118,22 @@ func TestOutputStepsAtOnce(t *testing.T) {
 }
 
 // Where the model of L is approximate, steps that lower the gap are not refused for a rise of the objective that the
-// goal does not see: with joint steps in their place these fits take 247 C steps, and two end above the gap asked for.
-// Rounding alone changes those of one fit by up to a half.
+// goal does not see: with joint steps in their place these fits take 63 C steps. Rounding changes neither number; with
+// more outputs, or a gap of 1e-7, it changes the steps of one fit by up to a half.
 func TestOutputStepsByGap(t *testing.T) {
 	steps := 0
-	for _, n := range []int{40, 45, 50, 55} {
+	for _, n := range []int{38, 40} {
 		K, Y := wideTask(400, n)
 		p := &Problem{
 			Space: NewSamples(K, withoutTails(Y)), Lambda: 1e-4, Tau: float64(n), Norm: regularizer.Lp{P: 1},
 		}
-		res, err := Solve(t.Context(), p, Options{Tol: 1e-7})
+		res, err := Solve(t.Context(), p, Options{Tol: 1e-6})
 		if err != nil {
 			t.Errorf("%d outputs: %v", n, err)
 		}
 		steps += res.SylvesterSolves
 	}
-	if steps > 220 { // 195
+	if steps > 50 { // 45
 		t.Errorf("%d C steps", steps)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/iokl/iokl/internal/learn/samples"
 )
 
-// Where targets go together in different ways for different inputs, the sum is chosen where it is asked for.
+// Where targets go together in different ways for different inputs, the sum is chosen, but tried only where it is
+// asked for.
 func TestTriesSum(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -51,6 +52,12 @@ func TestTriesSum(t *testing.T) {
 	}
 	if count, _ := sums(4, Job{}); count != 0 {
 		t.Errorf("%d points of sums for open settings", count)
+	}
+	if count, _ := sums(1, Job{}); count != 0 {
+		t.Errorf("%d points of sums for one target", count)
+	}
+	if count, _ := sums(4, Job{Setting: learn.Setting{Model: "product"}}); count != 0 {
+		t.Errorf("%d points of sums where the product is asked for", count)
 	}
 	both := Job{Options: Options{Models: []learn.Model{learn.Product, learn.Sum}}}
 	if count, _ := sums(4, both); count != 3 {
