@@ -189,17 +189,15 @@ func (e *double) tri(
 	}
 	checkLen("a", len(a), order, order, lda)
 	checkLen("b", len(b), m, n, ldb)
-	for i := range m {
-		switch row := b[i*ldb : i*ldb+n]; alpha {
-		case 0:
-			clear(row)
-		case 1:
-		default:
-			e.dscal(alpha, row)
-		}
-	}
-	if alpha == 0 {
+	switch alpha {
+	case 0:
+		scale(m, n, alpha, b, ldb, whole)
 		return
+	case 1:
+	default:
+		for i := range m {
+			e.dscal(alpha, b[i*ldb:i*ldb+n])
+		}
 	}
 	t := newTriangle(ul, tA, d, order, a, lda)
 	if s == gblas.Left {
