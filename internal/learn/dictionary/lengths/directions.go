@@ -5,6 +5,7 @@ package lengths
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
@@ -97,13 +98,19 @@ func (s *search) directions(p []float64) [][][]float64 {
 	return of
 }
 
-// turnTo is the inverse of directions: it writes T of a point with directions to p.
+// turnTo is the inverse of directions: it writes T of a point with directions to p. Other columns may have varied where
+// that was learned; each row ends at the column that it is of.
 func (s *search) turnTo(p []float64, from *Point) {
 	if from.Directions == nil {
 		return
 	}
 	for b, turn := range s.turns(p) {
-		for r, row := range from.Directions[s.terms[b]] {
+		for _, row := range from.Directions[s.terms[b]] {
+			of := len(row) - 1
+			for row[of] == 0 {
+				of--
+			}
+			r := slices.Index(s.vary, of)
 			for k := 0; k < r && len(turn) > 0; k++ {
 				below(turn, r)[k] = row[s.vary[k]]
 			}

@@ -119,3 +119,21 @@ func TestTurnGoesOn(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// TestTurnOtherColumns goes on from directions that were learned where another column was constant.
+func TestTurnOtherColumns(t *testing.T) {
+	Z, Y := oblique(250, 3)
+	from := turned(t, Z, Y, learned(t, Z, Y, Options{}, "gaussian"), "gaussian")
+	still := blas.Clone(Z)
+	for i := range still.Rows {
+		blas.Row(still, i)[1] = 0.5
+	}
+	part := turned(t, still, Y, from, "gaussian")
+	if fast, slow := part.metric(0, 0, 1, -1), part.metric(0, 0, 1, 1); !(fast > 9*slow) || part.metric(0, 1, 0, 0) != 0 {
+		t.Errorf("without column 1: squared distances %.3g and %.3g", fast, slow)
+	}
+	again := turned(t, Z, Y, part, "gaussian")
+	if fast, slow := again.metric(0, 0, 1, -1), again.metric(0, 0, 1, 1); !(fast > 9*slow) || !(again.metric(0, 1, 0, 0) > 0) {
+		t.Errorf("with column 1 again: squared distances %.3g and %.3g", fast, slow)
+	}
+}
