@@ -5,7 +5,6 @@ package dictionary
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -26,7 +25,7 @@ type Options struct {
 	Seed    uint64         // of every random choice
 	Backend blas.Backend   // nil means blas.Active()
 	Start   Start          // nil: none
-	Known   Lengths        // that were learned on the same samples; nil: none
+	Known   []Lengths      // that were learned on the same samples, or on parts of them
 }
 
 // Lengths are those that were learned, by FEATURES:KINDS of the SPEC ([kernel.Spec.Sum]).
@@ -64,10 +63,8 @@ type Resolver struct {
 // NewResolver resolves on the training inputs Z, and on targets Y where they tell
 // which columns are relevant; Y has no rows where they are not at hand.
 func NewResolver(Z, Y blas.General, opt Options) *Resolver {
-	known := Lengths{}
-	maps.Copy(known, opt.Known)
 	return &Resolver{
-		z: Z, y: Y, opt: opt, medians: new(kernel.Medians), lengths: known, lessons: map[string]*lesson{},
+		z: Z, y: Y, opt: opt, medians: new(kernel.Medians), lengths: Lengths{}, lessons: map[string]*lesson{},
 		bent: sync.OnceValue(func() []int { return bentColumns(Z) }),
 	}
 }

@@ -152,7 +152,13 @@ func (r *Resolver) point(ctx context.Context, s kernel.Spec) (p Point, err error
 		g := r.lengthColumns(p.ranks)
 		return features(&g, r.z)
 	}
+	enough := false
+	if parts := r.parts(s, p.ranks); parts != nil {
+		p.Point, enough, err = lengths.Gather(s.Kinds(), z(), r.y, parts, opt)
+		start.Point, known = p.Point, true
+	}
 	switch {
+	case enough || err != nil:
 	case s.Features == lengths.Features:
 		if known {
 			opt.Start = &start.Point
@@ -173,6 +179,16 @@ func (r *Resolver) point(ctx context.Context, s kernel.Spec) (p Point, err error
 		r.mu.Unlock()
 	}
 	return p, err
+}
+
+// parts are what was learned for the SPEC, with lengths of these ranks, on the samples or parts of them.
+func (r *Resolver) parts(s kernel.Spec, ranks []int) (list []lengths.Point) {
+	for _, l := range r.opt.Known {
+		if p, ok := l[nameOf(s)]; ok && slices.Equal(p.ranks, ranks) {
+			list = append(list, p.Point)
+		}
+	}
+	return list
 }
 
 // start is what learning for the SPEC starts from, or where nothing is known says which ranks have lengths.

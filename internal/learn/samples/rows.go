@@ -28,9 +28,9 @@ type Rows struct {
 	all    *coded       // all samples, once they were asked for
 
 	mu       sync.Mutex
-	parts    []*coded           // those of each fold to train on, once they were asked for
-	followed []fold             // of the same samples, see Follow
-	known    dictionary.Lengths // that these samples have taught before; nil: none
+	parts    []*coded             // those of each fold to train on, once they were asked for
+	followed []fold               // of the same samples, see Follow
+	known    []dictionary.Lengths // that these samples, or parts of them, have taught before
 
 	sums   learn.Data // of all samples, until a training set is made of them
 	sumsOf []string   // their kernels
@@ -57,10 +57,10 @@ func (r *Rows) Sample(idx []int) (learn.InMemory, error) { return r.Part(idx, ni
 func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)
 	opt := r.opt.quiet()
-	var known dictionary.Lengths
+	var known []dictionary.Lengths
 	for _, f := range r.followed {
 		if targets == nil && slices.Equal(idx, f.rows) {
-			known, opt.Lengths = f.lengths, f.lengths
+			known, opt.Lengths = []dictionary.Lengths{f.lengths}, f.lengths
 		}
 	}
 	if targets != nil && w.Cols > 1 {
@@ -122,7 +122,7 @@ type coded struct {
 // applies them. The moments of the inputs are by the weights of rows. known are the lengths that the samples taught
 // before.
 func (r *Rows) code(
-	X, Y, W, pseudo blas.General, start dictionary.Start, known dictionary.Lengths,
+	X, Y, W, pseudo blas.General, start dictionary.Start, known []dictionary.Lengths,
 ) (c *coded, err error) {
 	c = &coded{raw: Y, w: W, pseudo: pseudo}
 	var about []string
@@ -218,8 +218,9 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 }
 
 // Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other
-// samples; a Part of the rows of a fold of the same samples takes those that were learned on these. A λ that was chosen
-// with these then serves: other minima of the criterion have other scales of μ.
+// samples. All samples take the mean of those of the folds, where it is likelier than each, and a Part of the rows of a
+// fold of the same samples those that were learned on these. A λ that was chosen with these then serves: other minima
+// of the criterion have other scales of μ.
 func (r *Rows) Follow(other learn.Data) {
 	q, ok := other.(*Rows)
 	if !ok {
@@ -234,7 +235,12 @@ func (r *Rows) Follow(other learn.Data) {
 	}
 	r.opt.Lengths, r.all, r.followed, r.known = known, nil, nil, nil
 	for k, c := range q.parts {
-		if split, err := q.split(k); err == nil && c != nil && q.y.Rows == r.y.Rows {
+		split, err := q.split(k)
+		if err != nil || c == nil {
+			continue
+		}
+		r.known = append(r.known, c.Lengths())
+		if q.y.Rows == r.y.Rows {
 			r.followed = append(r.followed, fold{split.Train, c.Lengths()})
 		}
 	}

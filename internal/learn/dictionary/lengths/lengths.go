@@ -103,6 +103,38 @@ func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Opti
 	return s.point(from[0]), ctx.Err()
 }
 
+// Gather is the mean of points that were learned on parts of the samples, or on all of them, and true, where it is
+// likelier than each, and else the likeliest. The mean is that of the logarithms, and of directions. Errors are those
+// of Learn.
+func Gather(kinds []kernel.Kind, Z, Y blas.General, points []Point, opt Options) (p Point, mean bool, err error) {
+	s, err := newSearch(kinds, Z, Y, &opt)
+	if err != nil || len(points) == 1 {
+		return points[0], true, err
+	}
+	s.turned = slices.ContainsFunc(points, func(p Point) bool { return p.Directions != nil })
+	var middle []float64
+	for k := range points {
+		q := s.parameters(&points[k])
+		if middle == nil {
+			middle = make([]float64, len(q))
+		}
+		blas.Axpy(1/float64(len(points)), q, middle)
+	}
+	p = s.point(middle)
+	if s.Y.Cols == 0 {
+		return p, true, nil
+	}
+	c := s.criterion(s.X.Rows)
+	least := c.pulled(middle, nil)
+	mean = true
+	for k := range points {
+		if value := c.pulled(s.parameters(&points[k]), nil); value < least {
+			p, least, mean = points[k], value, false
+		}
+	}
+	return p, mean, nil
+}
+
 func known() string {
 	var names []string
 	for k := range shapes {
@@ -284,13 +316,17 @@ func (c *criterion) shorten(ctx context.Context, p []float64, lengths, scales in
 }
 
 // pulled is the criterion with a weak pull of the logarithms of the lengths to their mean, which bounds those of
-// columns that do not matter, and of directions to the columns, and with μ above leastNoise. It writes its gradient.
+// columns that do not matter, and of directions to the columns, and with μ above leastNoise. It writes its gradient, unless that
+// is nil.
 func (c *criterion) pulled(p, grad []float64) (value float64) {
 	q, l := slices.Clone(p), float64(c.X.Rows)
 	mu := len(p) - 2
 	noise := math.Exp(p[mu])
 	q[mu] = math.Log(leastNoise + noise)
 	value = c.evaluate(q, grad)
+	if grad == nil {
+		grad = make([]float64, len(p)) // is not asked for
+	}
 	grad[mu] *= noise / (leastNoise + noise)
 	for b := range c.terms {
 		theta, g := p[b*c.d:(b+1)*c.d], grad[b*c.d:(b+1)*c.d]

@@ -256,3 +256,41 @@ func TestStart(t *testing.T) {
 		}
 	}
 }
+
+// TestGather takes the mean of what folds have taught, which is likelier than each, unless these are of different
+// minima.
+func TestGather(t *testing.T) {
+	Z, Y := wavy(240, 3, 14)
+	whole := learned(t, Z, Y, Options{}, "gaussian")
+	var points []Point
+	for fold := range 3 {
+		var idx []int
+		for i := range Z.Rows {
+			if i%3 != fold {
+				idx = append(idx, i)
+			}
+		}
+		points = append(points, learned(t, blas.TakeRows(Z, idx), blas.TakeRows(Y, idx), Options{Start: &whole}, "gaussian"))
+	}
+	p, mean, err := Gather([]kernel.Kind{"gaussian"}, Z, Y, points, Options{})
+	if err != nil || !mean {
+		t.Fatalf("of the folds %v alike: mean %v, %v", points, mean, err)
+	}
+	var sum float64
+	for _, q := range points {
+		sum += math.Log(q.Scale[0][0]) / 3
+	}
+	if v := math.Log(p.Scale[0][0]); !(math.Abs(v-sum) < 1e-12) {
+		t.Errorf("the logarithm of an inverse length is %g, the mean of those of the folds %g", v, sum)
+	}
+	far := points[0]
+	far.Scale = [][]float64{{1e-3 * far.Scale[0][0], far.Scale[0][1], far.Scale[0][2]}}
+	if p, mean, err = Gather([]kernel.Kind{"gaussian"}, Z, Y, []Point{far, points[1]}, Options{}); err != nil || mean ||
+		!slices.Equal(p.Scale[0], points[1].Scale[0]) {
+		t.Errorf("of two minima: mean %v, %v, %v", mean, p.Scale, err)
+	}
+	if p, mean, err = Gather([]kernel.Kind{"gaussian"}, Z, Y, []Point{far}, Options{}); err != nil || !mean ||
+		!slices.Equal(p.Scale[0], far.Scale[0]) {
+		t.Errorf("of one: mean %v, %v, %v", mean, p.Scale, err)
+	}
+}
