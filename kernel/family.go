@@ -111,14 +111,13 @@ type side struct {
 	picked blas.General // scratch
 }
 
-// center sets the shift of a family: squared distances do not change with it, and
-// lose less to cancellation around the mean.
-func (f *family) center(X blas.General) {
-	f.shift = make([]float64, f.view.dim(X.Cols))
-	if f.metric != euclid || X.Rows == 0 {
+// center sets the shift of a family by the features of the first samples that are laid out: squared distances do not
+// change with it, and lose less to cancellation around the mean.
+func (f *family) center(Z blas.General) {
+	f.shift = make([]float64, Z.Cols)
+	if f.metric != euclid || Z.Rows == 0 {
 		return
 	}
-	Z := f.view.of(X)
 	for i := range Z.Rows {
 		blas.Axpy(1/float64(Z.Rows), blas.Row(Z, i), f.shift)
 	}
@@ -137,8 +136,11 @@ func (s *side) lay(f *family, X blas.General) error {
 	if err := f.metric.check(X, f.view.columns); err != nil {
 		return err
 	}
-	s.x, s.t, s.chi = blas.Reshape(s.x, X.Rows, len(f.shift)), s.t[:0], nil
 	Z := f.view.in(&s.picked, X)
+	if f.shift == nil {
+		f.center(Z)
+	}
+	s.x, s.t, s.chi = blas.Reshape(s.x, X.Rows, len(f.shift)), s.t[:0], nil
 	for i := range Z.Rows {
 		row := blas.Row(s.x, i)
 		for c, v := range blas.Row(Z, i) {

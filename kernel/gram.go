@@ -134,7 +134,6 @@ func (d Dictionary) lay(X blas.General, what string, be blas.Backend, skip func(
 	a := laid{d: d, be: blas.Or(be), X: X, fams: d.families(skip)}
 	a.scale, a.eval = make([][]float64, len(d)), make([]evaluator, len(d))
 	for _, f := range a.fams {
-		f.center(X)
 		s, err := f.prepare(X)
 		if err != nil {
 			return a, fmt.Errorf("kernel %q: %s%w", d[f.members[0]].Name, what, err)

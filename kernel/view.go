@@ -100,11 +100,15 @@ func (v view) picked(scratch *blas.General, X blas.General) blas.General {
 		for c, col := range v.columns {
 			to[c] = from[col]
 		}
-		for c, knots := range v.knots {
-			if knots != nil {
-				to[c] = formula.Rank(knots, to[c])
-			}
+	}
+	for c, knots := range v.knots { // column by column, whose knots then stay in the first-level cache
+		for i := 0; i < X.Rows && knots != nil; i++ {
+			at := &S.Data[i*S.Stride+c]
+			*at = formula.Rank(knots, *at)
 		}
+	}
+	for i := 0; i < X.Rows && v.scale != nil; i++ {
+		to := blas.Row(S, i)
 		for c, s := range v.scale {
 			to[c] *= s
 		}

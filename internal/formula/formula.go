@@ -226,28 +226,29 @@ func Rank(knots []float64, v float64) float64 {
 	case math.IsNaN(v):
 		return v
 	}
-	at := 0 // the first that is not below v
-	for left := len(knots); left > 0; {
-		half := (left + 1) / 2
-		if knots[at+half-1] < v {
-			at += half
-		}
-		left -= half
-	}
+	at := count(knots, v, false)
 	place := float64(at)
 	switch {
 	case at > last:
 		place = float64(last)
 	case knots[at] == v:
-		end := at
-		for end < last && knots[end+1] == v {
-			end++
-		}
-		place = float64(at+end) / 2
+		place = float64(at+count(knots, v, true)-1) / 2
 	case at > 0:
 		place -= (knots[at] - v) / (knots[at] - knots[at-1])
 	}
 	return math.Sqrt(3) * (2*place/float64(last) - 1)
+}
+
+// count is how many of the ascending knots are below v, and of those that are equal to it where they count too.
+func count(knots []float64, v float64, equal bool) (at int) {
+	for left := len(knots); left > 0; {
+		half := (left + 1) / 2
+		if k := knots[at+half-1]; k < v || equal && k == v {
+			at += half
+		}
+		left -= half
+	}
+	return at
 }
 
 // add adds the values of the term at the features q to v.

@@ -221,7 +221,14 @@ func (r *ridge) along(
 	t.Reduce(ctx, be, blas.Clone(blas.View(K, 0, 0, l, l)))
 	right, pivots, ones := blas.Clone(Y), blas.NewGeneral(l, n), slices.Repeat([]float64{1}, n)
 	t.ToQ(right)
+	// Q is applied to the coefficients of all λ, or to K between the samples to test on and the others if those are fewer.
 	crossK := blas.View(K, l, 0, r.test.Rows, l)
+	turned := r.test.Rows < n*len(lambdas)
+	if turned {
+		T := blas.Transposed(crossK)
+		t.ToQ(T)
+		crossK = blas.Transposed(T)
+	}
 	most := max(1, l/n) // values of λ at a time, for no more columns than K has
 	C, F := blas.NewGeneral(l, n*min(most, len(lambdas))), blas.NewGeneral(r.test.Rows, n*min(most, len(lambdas)))
 	for first := 0; first < len(lambdas); first += most {
@@ -239,7 +246,9 @@ func (r *ridge) along(
 				blas.Zero(x)
 			}
 		}
-		t.FromQ(c)
+		if !turned {
+			t.FromQ(c)
+		}
 		blas.Mul(be, f, false, false, crossK, c)
 		for i := range some {
 			part := blas.General{}

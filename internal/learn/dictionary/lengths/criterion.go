@@ -210,10 +210,12 @@ func (c *criterion) fill(t *term) {
 		if t.absolute {
 			vmath.L1Row(k, blas.Row(t.Z, i), t.Zt.Data, l)
 		} else {
-			vmath.SqDist(k, t.norm[i], t.norm)
-			for j, r2 := range k { // rounding parts rows that coincide
-				if r2 <= float64(d)*0x1p-52*(t.norm[i]+t.norm[j]) {
-					k[j] = 0
+			apart, rounding := k[:i], float64(d)*0x1p-52
+			if k[i] = 0; vmath.SqDistBelow(apart, t.norm[i], t.norm, rounding, 0) { // rounding parts rows that coincide
+				for j, r2 := range apart {
+					if r2 <= rounding*(t.norm[i]+t.norm[j]) {
+						apart[j] = 0
+					}
 				}
 			}
 		}
