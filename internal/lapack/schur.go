@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/gonum"
+
+	"github.com/iokl/iokl/internal/par"
 )
 
 // Schur overwrites the square a by the real quasi-triangular T of a = q·T·qᵀ and
@@ -16,7 +18,7 @@ import (
 // SIAM J. Matrix Anal. Appl. 23, 2002, parts I and II): reflections act on small
 // windows along the diagonal, whose products are applied to the rest of a and to
 // q by level 3. The iteration inside windows of up to schurSmall is gonum's.
-// Scratch: that of Hessenberg and n·w floats, w the order of the windows.
+// Scratch: that of Hessenberg and 2n·w floats, w the order of the windows.
 func (impl Implementation) Schur(a, q matrix) error {
 	n := order(a)
 	if n == 0 {
@@ -57,6 +59,7 @@ const (
 	schurLarge  = 1e140 // elements up to this size, and from its inverse, are taken as they are
 	schurSmall  = 64    // active blocks up to this order are finished without multishift sweeps
 	schurTries  = 30    // sweeps for each eigenvalue, at most, over the whole iteration
+	schurStrip  = 256   // rows or columns that a window is applied to at a time, which stay in the second-level cache
 	schurNibble = 14    // percent of the window that early deflation must find to be tried again at once
 )
 
@@ -196,24 +199,31 @@ func (s *schur) update(lo int, T, V matrix, transposed bool) {
 	}
 	n, size := s.h.Rows, T.Rows
 	copyMatrix(view(s.h, lo, lo, size, size), T)
-	if rest := n - lo - size; rest > 0 {
-		c := view(s.h, lo, lo+size, size, rest)
-		s.product(c, func(w matrix) { s.impl.gemm(left, nt, 1, V, c, 0, w) })
+	rest := n - lo - size
+	all := rest + lo + n // columns right of the block, rows above it, rows of q
+	if cap(s.work) < all*size {
+		s.work = make([]float64, all*size)
 	}
-	if lo > 0 {
-		c := view(s.h, 0, lo, lo, size)
-		s.product(c, func(w matrix) { s.impl.gemm(nt, right, 1, c, V, 0, w) })
-	}
-	c := view(s.q, 0, lo, n, size)
-	s.product(c, func(w matrix) { s.impl.gemm(nt, right, 1, c, V, 0, w) })
+	par.Ranges(all, schurStrip, func(from, to int) {
+		work := s.work[from*size : to*size]
+		if end := min(to, rest); from < end {
+			c := view(s.h, lo, lo+size+from, size, end-from)
+			product(c, work, func(w matrix) { s.impl.gemm(left, nt, 1, V, c, 0, w) })
+		}
+		rows := func(a matrix, from, to int) {
+			if from < to {
+				c := view(a, from, lo, to-from, size)
+				product(c, work, func(w matrix) { s.impl.gemm(nt, right, 1, c, V, 0, w) })
+			}
+		}
+		rows(s.h, max(from-rest, 0), min(to-rest, lo))
+		rows(s.q, max(from-rest-lo, 0), to-rest-lo)
+	})
 }
 
-// product overwrites c by what f writes to scratch of its shape.
-func (s *schur) product(c matrix, f func(w matrix)) {
-	if need := c.Rows * c.Cols; cap(s.work) < need {
-		s.work = make([]float64, need)
-	}
-	w := head(s.work[:cap(s.work)], c.Rows, c.Cols)
+// product overwrites c by what f writes to scratch of its shape, the first numbers of work.
+func product(c matrix, work []float64, f func(w matrix)) {
+	w := head(work, c.Rows, c.Cols)
 	f(w)
 	copyMatrix(c, w)
 }

@@ -240,10 +240,10 @@ func (s *schur) restoreHessenberg(T, V matrix, kept int) {
 	s.impl.Hessenberg(block, q)
 	if size > kept {
 		right := view(T, 0, kept, kept, size-kept)
-		s.product(right, func(w matrix) { s.impl.gemm(tr, nt, 1, q, right, 0, w) })
+		product(right, make([]float64, kept*(size-kept)), func(w matrix) { s.impl.gemm(tr, nt, 1, q, right, 0, w) })
 	}
 	left := view(V, 0, 0, size, kept)
-	s.product(left, func(w matrix) { s.impl.gemm(nt, nt, 1, left, q, 0, w) })
+	product(left, make([]float64, size*kept), func(w matrix) { s.impl.gemm(nt, nt, 1, left, q, 0, w) })
 }
 
 // pairsOf returns the eigenvalues of the quasi-triangular T in pairs, real ones
