@@ -1,6 +1,7 @@
 package samples
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -110,5 +111,32 @@ func TestFoldsStartFromFirst(t *testing.T) {
 	first, third := rows.parts[0].Lengths(), rows.parts[2].Lengths()
 	if len(first) != 1 || len(third) != 1 || rows.parts[1] != nil || reflect.DeepEqual(first, third) {
 		t.Errorf("lengths %v of the first fold, %v of the third", first, third)
+	}
+}
+
+// TestFitTakesMeanOfFolds says that lengths of all samples are the mean of those of the folds, without a search.
+func TestFitTakesMeanOfFolds(t *testing.T) {
+	X, Y := learntest.Wave(120, 3)
+	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Split(learn.Folding{Folds: 3, Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	const spec, name = "gaussian+linear:ard:median", "ard:gaussian+linear"
+	noise := 0.
+	for fold := range 3 {
+		if err := rows.Teach(t.Context(), spec, fold); err != nil {
+			t.Fatal(err)
+		}
+		noise += math.Log(rows.parts[fold].Lengths()[name].Noise) / 3
+	}
+	rows.Follow(rows)
+	if _, err := rows.Train(t.Context(), []string{spec}, learn.Nothing, learn.All); err != nil {
+		t.Fatal(err)
+	}
+	if got := math.Log(rows.all.Lengths()[name].Noise); !(math.Abs(got-noise) < 1e-4) {
+		t.Errorf("the logarithm of the noise is %g, the mean of those of the folds %g", got, noise)
 	}
 }
