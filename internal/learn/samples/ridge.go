@@ -221,7 +221,8 @@ func (r *ridge) along(
 	t.Reduce(ctx, be, blas.Clone(blas.View(K, 0, 0, l, l)))
 	right, pivots, ones := blas.Clone(Y), blas.NewGeneral(l, n), slices.Repeat([]float64{1}, n)
 	t.ToQ(right)
-	// Q is applied to the coefficients of all λ, or to K between the samples to test on and the others if those are fewer.
+	// Q is applied to the coefficients of all λ, or to K between the samples to test on and the others, if these are
+	// fewer.
 	crossK := blas.View(K, l, 0, r.test.Rows, l)
 	turned := r.test.Rows < n*len(lambdas)
 	if turned {

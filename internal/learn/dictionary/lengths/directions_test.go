@@ -129,11 +129,13 @@ func TestTurnOtherColumns(t *testing.T) {
 		blas.Row(still, i)[1] = 0.5
 	}
 	part := turned(t, still, Y, from, "gaussian")
-	if fast, slow := part.metric(0, 0, 1, -1), part.metric(0, 0, 1, 1); !(fast > 9*slow) || part.metric(0, 1, 0, 0) != 0 {
+	fast, slow := part.metric(0, 0, 1, -1), part.metric(0, 0, 1, 1)
+	if !(fast > 9*slow) || part.metric(0, 1, 0, 0) != 0 {
 		t.Errorf("without column 1: squared distances %.3g and %.3g", fast, slow)
 	}
 	again := turned(t, Z, Y, part, "gaussian")
-	if fast, slow := again.metric(0, 0, 1, -1), again.metric(0, 0, 1, 1); !(fast > 9*slow) || !(again.metric(0, 1, 0, 0) > 0) {
+	fast, slow = again.metric(0, 0, 1, -1), again.metric(0, 0, 1, 1)
+	if !(fast > 9*slow) || !(again.metric(0, 1, 0, 0) > 0) {
 		t.Errorf("with column 1 again: squared distances %.3g and %.3g", fast, slow)
 	}
 }

@@ -316,8 +316,8 @@ func (c *criterion) shorten(ctx context.Context, p []float64, lengths, scales in
 }
 
 // pulled is the criterion with a weak pull of the logarithms of the lengths to their mean, which bounds those of
-// columns that do not matter, and of directions to the columns, and with μ above leastNoise. It writes its gradient, unless that
-// is nil.
+// columns that do not matter, and of directions to the columns, and with μ above leastNoise. It writes its gradient,
+// unless that is nil.
 func (c *criterion) pulled(p, grad []float64) (value float64) {
 	q, l := slices.Clone(p), float64(c.X.Rows)
 	mu := len(p) - 2

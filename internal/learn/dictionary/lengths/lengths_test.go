@@ -270,7 +270,8 @@ func TestGather(t *testing.T) {
 				idx = append(idx, i)
 			}
 		}
-		points = append(points, learned(t, blas.TakeRows(Z, idx), blas.TakeRows(Y, idx), Options{Start: &whole}, "gaussian"))
+		x, y := blas.TakeRows(Z, idx), blas.TakeRows(Y, idx)
+		points = append(points, learned(t, x, y, Options{Start: &whole}, "gaussian"))
 	}
 	p, mean, err := Gather([]kernel.Kind{"gaussian"}, Z, Y, points, Options{})
 	if err != nil || !mean {
