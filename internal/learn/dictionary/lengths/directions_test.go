@@ -139,3 +139,29 @@ func TestTurnOtherColumns(t *testing.T) {
 		t.Errorf("with column 1 again: squared distances %.3g and %.3g", fast, slow)
 	}
 }
+
+// TestGatherTurned says that the mean of directions is that of the numbers of T, and that directions are likelier than
+// none where the target has some.
+func TestGatherTurned(t *testing.T) {
+	Z, Y := oblique(250, 4)
+	half := func(first int) (z, y blas.General) {
+		return blas.View(Z, first, 0, 150, Z.Cols), blas.View(Y, first, 0, 150, 1)
+	}
+	z, y := half(0)
+	straight := learned(t, z, y, Options{}, "gaussian")
+	one := turned(t, z, y, straight, "gaussian")
+	z, y = half(100)
+	two := turned(t, z, y, one, "gaussian")
+	mean, likelier, err := Gather([]kernel.Kind{"gaussian"}, Z, Y, []Point{one, two}, Options{})
+	if err != nil || !likelier {
+		t.Fatalf("of two halves: mean %v, %v", likelier, err)
+	}
+	want := (one.Directions[0][3][2] + two.Directions[0][3][2]) / 2
+	if got := mean.Directions[0][3][2]; !(math.Abs(got-want) < 1e-12) {
+		t.Errorf("direction 3 has %g of column 2, the mean is %g", got, want)
+	}
+	if p, _, err := Gather([]kernel.Kind{"gaussian"}, Z, Y, []Point{straight, one}, Options{}); err != nil ||
+		p.Directions == nil {
+		t.Errorf("of lengths alone and directions: %v, %v", p.Directions, err)
+	}
+}
