@@ -137,7 +137,8 @@ func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []ke
 // nameOf is the name of what is learned for a SPEC in Lengths.
 func nameOf(s kernel.Spec) string { return s.Features + ":" + s.Sum() }
 
-// point is what was learned for the SPEC, on columns with lengths or on directions, now or before.
+// point is what was learned for the SPEC, on columns with lengths or on directions, now or before, or the mean of what
+// parts of the samples have taught, where that is likelier than each.
 func (r *Resolver) point(ctx context.Context, s kernel.Spec) (p Point, err error) {
 	r.mu.Lock()
 	p, ok := r.lengths.Of(ctx, s)

@@ -60,9 +60,10 @@ func TestSampleIsItsRows(t *testing.T) {
 	}
 }
 
-// TestPartTakesKnownLengths takes the lengths that the rows of a fold have taught, and learns from others anew.
-func TestPartTakesKnownLengths(t *testing.T) {
-	X, Y := learntest.Wave(120, 3)
+// inThreeFolds is l rows that are dealt to three folds.
+func inThreeFolds(t *testing.T, l int) *Rows {
+	t.Helper()
+	X, Y := learntest.Wave(l, 3)
 	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +71,12 @@ func TestPartTakesKnownLengths(t *testing.T) {
 	if _, err := rows.Split(learn.Folding{Folds: 3, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
+	return rows
+}
+
+// TestPartTakesKnownLengths takes the lengths that the rows of a fold have taught, and learns from others anew.
+func TestPartTakesKnownLengths(t *testing.T) {
+	rows := inThreeFolds(t, 120)
 	specs := []string{"gaussian+linear:ard:median"}
 	if _, err := rows.Train(t.Context(), specs, learn.Nothing, 0); err != nil {
 		t.Fatal(err)
@@ -97,14 +104,7 @@ func TestPartTakesKnownLengths(t *testing.T) {
 
 // TestFoldsStartFromFirst learns lengths without the first fold before those without another, which differ.
 func TestFoldsStartFromFirst(t *testing.T) {
-	X, Y := learntest.Wave(90, 3)
-	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rows.Split(learn.Folding{Folds: 3, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
+	rows := inThreeFolds(t, 90)
 	if err := rows.Teach(t.Context(), "gaussian+linear:ard:median", 2); err != nil {
 		t.Fatal(err)
 	}
@@ -116,14 +116,7 @@ func TestFoldsStartFromFirst(t *testing.T) {
 
 // TestFitTakesMeanOfFolds says that lengths of all samples are the mean of those of the folds, without a search.
 func TestFitTakesMeanOfFolds(t *testing.T) {
-	X, Y := learntest.Wave(120, 3)
-	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rows.Split(learn.Folding{Folds: 3, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
+	rows := inThreeFolds(t, 120)
 	const spec, name = "gaussian+linear:ard:median", "ard:gaussian+linear"
 	noise := 0.
 	for fold := range 3 {
