@@ -80,10 +80,12 @@ func complete(t Training) bool {
 }
 
 // Path solves a training set for falling λ, each time starting from the solution
-// before, and calls each with the errors on the fold. It ends when each returns true. The errors are averages over the
-// loss of t and those of the setting, which are fitted at its weights and L.
+// before, and calls each with the errors on the fold, and whether the relative gap met the tolerance. It ends when each
+// returns true. The errors are averages over the loss of t and those of the setting, which are fitted at its weights
+// and L.
 func (m *Method) Path(
-	ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool),
+	ctx context.Context, t Training, s Setting, lambdas []float64,
+	each func(i int, e Errors, certified bool) (stop bool),
 ) error {
 	p, so, err := m.problem(t, &s)
 	if err != nil {
@@ -106,11 +108,12 @@ func (m *Method) Path(
 	C := make([]blas.General, len(sets)) // of each set at the λ before
 	for i, lambda := range lambdas {
 		p.Lambda = lambda
-		all := make([]Errors, len(sets))
+		all, certified := make([]Errors, len(sets)), false
 		for k, set := range sets {
 			var res *bcd.Result
 			if k == 0 {
 				res, err = bcd.Solve(ctx, p, so)
+				certified = err == nil
 			} else {
 				if i == 0 {
 					C[k] = blas.Clone(C[0])
@@ -127,7 +130,7 @@ func (m *Method) Path(
 				return err
 			}
 		}
-		if each(i, Average(all)) {
+		if each(i, Average(all), certified) {
 			return nil
 		}
 	}

@@ -24,13 +24,21 @@ func metric(name string) *race { return &race{Job: Job{Options: Options{Metric: 
 func against(t *testing.T, constant ...float64) *race {
 	s := metric("nmse")
 	s.folds, s.constant, s.complete = len(constant), of(constant...), slices.Repeat([]bool{true}, len(constant))
-	y := blas.NewGeneral(9, 1)
+	s.data = rowsOf(t, 9)
+	s.all, s.top = s.data, s.data
+	return s
+}
+
+// rowsOf is so many samples of a constant input.
+func rowsOf(t *testing.T, l int) learn.Data {
+	t.Helper()
+	y := blas.NewGeneral(l, 1)
 	y.Data[0] = 1
-	var err error
-	if s.data, err = samples.NewRows(blas.NewGeneral(9, 1), y, blas.General{}, samples.Options{}); err != nil {
+	d, err := samples.NewRows(blas.NewGeneral(l, 1), y, blas.General{}, samples.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return d
 }
 
 // of is errors of one target on folds, NaN where there are none.
@@ -96,7 +104,7 @@ func eliminate(t *testing.T, s *race) {
 }
 
 // TestEliminate keeps the best λ of an arm and its neighbours, all of a path that one decomposition serves, and no arm
-// that is worse beyond doubt or unfinished.
+// that is worse beyond doubt or unfinished. Three stay where there are more samples than the race has.
 func TestEliminate(t *testing.T) {
 	s := against(t, 9, 9, 9, 9)
 	s.Folds = 4
@@ -119,7 +127,12 @@ func TestEliminate(t *testing.T) {
 	if eliminate(t, s); slices.Contains(near.in, false) {
 		t.Errorf("values of λ %v of a path that one decomposition serves", near.in)
 	}
-	s.arms = nil
+	s.all = rowsOf(t, 10)
+	s.arms = []*arm{bad, unfinished, near, armOf([]float64{1.3, 2.5, 3.7, 1.2}), good}
+	if eliminate(t, s); len(s.arms) != unionOfBest || slices.Contains(s.arms, unfinished) {
+		t.Errorf("%d arms are left of a part of the samples", len(s.arms))
+	}
+	s.all, s.arms = s.data, nil
 	for range 9 {
 		s.arms = append(s.arms, armOf([]float64{1, 2, 3, 1}))
 	}

@@ -121,7 +121,10 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 		if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
 			method.Solver = "" // Method names that of the sum
 		}
-		err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors) (stop bool) {
+		err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors, certified bool) (stop bool) {
+			if k > 0 && !certified && s.Lambdas == nil && s.Method.MaxOuter == 0 { // rounding hides the optimum
+				return true
+			}
 			record(a, at[k], e)
 			tried++
 			if e.NMSE < (1-s.Tol)*least {

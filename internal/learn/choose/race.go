@@ -379,8 +379,9 @@ func (s *race) least(ctx context.Context) error {
 
 // eliminate removes the arms that are worse than the best beyond doubt, and more until at most half are left: first the
 // best arm of each kind stays, then the second of each, so that arms that are nearly alike do not crowd out the
-// others. Those that stay keep the neighbours of their best λ, and all of a path that one decomposition serves: lengths
-// that are learned on more samples may have another scale of μ.
+// others. Where there are more samples than the race has, unionOfBest arms stay whatever their errors: sums of kernels
+// gain on others as samples are added. Those that stay keep the neighbours of their best λ, and all of a path that one
+// decomposition serves: lengths that are learned on more samples may have another scale of μ.
 func (s *race) eliminate() {
 	if s.Lambdas != nil || s.Kernels != nil {
 		return
@@ -390,7 +391,11 @@ func (s *race) eliminate() {
 	if leader.at < 0 {
 		return
 	}
-	most := max(unionOfBest, (len(s.arms)+1)/2)
+	least, most := 1, max(unionOfBest, (len(s.arms)+1)/2)
+	l, _ := s.all.Size()
+	if top, _ := s.top.Size(); top < l {
+		least = unionOfBest
+	}
 	kept, turn, better := s.arms[:0:0], map[*arm]int{}, map[string]int{}
 	for _, a := range s.arms {
 		kind := a.kind()
@@ -399,7 +404,7 @@ func (s *race) eliminate() {
 	}
 	slices.SortStableFunc(s.arms, func(a, b *arm) int { return cmp.Compare(turn[a], turn[b]) })
 	for _, a := range s.arms {
-		if len(kept) < most && a.at >= 0 && !s.worse(a.folds, leader.folds, doubt) {
+		if a.at >= 0 && (len(kept) < least || len(kept) < most && !s.worse(a.folds, leader.folds, doubt)) {
 			if !a.closed {
 				a.keep(beside)
 			}

@@ -123,6 +123,37 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// TestUncertifiedEnds ends a path before the first λ, but the largest, at which the gap stays above the tolerance,
+// unless the user has bounded the iterations.
+func TestUncertifiedEnds(t *testing.T) {
+	X, Y := learntest.Wave(40, 3)
+	d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range []int{1, 4} {
+		s := &race{Job: Job{Options: Options{Metric: "nmse", Folds: 2, Repeats: 1}}, all: d, data: d}
+		s.Method.Tol, s.Method.MaxOuter = 1e-25, most
+		if err := s.take(d, rung{samples: 40}); err != nil {
+			t.Fatal(err)
+		}
+		a := &arm{Setting: learn.Setting{
+			Kernels: []string{"gaussian:each:median"}, Norm: "lp:1", Learn: learn.Weights, Model: learn.Product,
+		}}
+		for _, lambda := range []float64{1e-1, 3e-2, 1e-2, 3e-3} {
+			a.lambdas, a.in = append(a.lambdas, lambda), append(a.in, true)
+		}
+		a.move(1, 2)
+		if err := s.fold(t.Context(), []*arm{a}, 0); err != nil {
+			t.Fatal(err)
+		}
+		a.drop(0, 1)
+		if got := len(slices.DeleteFunc(a.in, func(in bool) bool { return !in })); got != want {
+			t.Errorf("at most %d iterations: %d values of λ are compared, want %d", most, got, want)
+		}
+	}
+}
+
 // TestWholePathEnds ends a path of all samples at the first λ beyond the best.
 func TestWholePathEnds(t *testing.T) {
 	X, Y := learntest.Wave(60, 3)
