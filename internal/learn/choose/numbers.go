@@ -47,8 +47,8 @@ const (
 	// within its standard error of that of the mean, as it is at large λ. Twice the least error ends any path. Neither
 	// ends a path by a loss above the λ that a race by squared errors has found.
 	patience = 3
-	// unionOfBest is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md), and that
-	// stay until then where there are more samples than the race has.
+	// unionOfBest is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md), and of
+	// arms that stay after each rung, whatever their errors, where there are more samples than the race has.
 	unionOfBest = 3
 )
 
