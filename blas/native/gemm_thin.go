@@ -8,7 +8,8 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-// A product is thin when thinLeast steps of all its columns fit half the second-level cache.
+// A product is thin when one block of p, and thinLeast steps, of all its columns take 7/8 of the second-level cache at
+// most.
 const thinLeast = 256
 
 // thinPass is how many blocks of p a pass of a thin product has, or 0 where the
@@ -17,11 +18,11 @@ func (p *product[T]) thinPass() int {
 	var t T
 	e := p.e
 	p.direct = e.direct && p.a.form == bySum && p.want == whole
-	room := e.l2 / 2 / (p.wides * e.mr * int(unsafe.Sizeof(t)))
-	if room < max(p.kc, thinLeast) || p.m < e.nr {
+	step := p.wides * e.mr * int(unsafe.Sizeof(t)) // bytes of all columns
+	if e.l2*7/8 < step*max(p.kc, thinLeast) || p.m < e.nr {
 		return 0
 	}
-	return room / p.kc
+	return max(e.l2/2/step/p.kc, 1)
 }
 
 // thin computes a product of few columns in passes of at most pass blocks of p. All of
@@ -70,21 +71,27 @@ func (p *product[T]) multiplyRows(chunk int) {
 		for i := i0; i < i1; i += nr {
 			for z := p.steps * pass / p.passes; z < p.steps*(pass+1)/p.passes; z++ {
 				p.start(&s.t, z)
-				p.multiplyFew(s, z, i)
+				p.multiplyFew(s, pass, z, i)
 			}
 		}
 	}
 	p.e.release(s)
 }
 
-// multiplyFew multiplies the narrow panel that starts at row i by all columns.
-func (p *product[T]) multiplyFew(s *scratch[T], z, i int) {
+// multiplyFew multiplies the narrow panel that starts at row i by all columns. What the kernels read of rows that are
+// not packed they fetch ahead, and how the next rows begin, which waits for memory else, is fetched tile by tile.
+func (p *product[T]) multiplyFew(s *scratch[T], pass, z, i int) {
+	var v T
 	t := &s.t
 	mr := p.e.mr
 	p0, np := p.block(z)
+	next := 0 // element of a to fetch
 	t.rows = min(p.e.nr, p.m-i)
 	if p.direct && t.rows == p.e.nr {
 		t.b, t.ldb = unsafe.Pointer(&p.a.data[i*p.a.ld+p0]), p.a.ld
+		if z == p.steps*pass/p.passes {
+			next, t.lines = (i+t.rows)*p.a.ld+p0, fetchAhead/64/p.wides+1
+		}
 	} else {
 		p.e.pack(p.a, s.wide[:t.rows*np], t.rows, i, t.rows, p0, np)
 		t.b, t.ldb = unsafe.Pointer(&s.wide[0]), 0
@@ -92,6 +99,8 @@ func (p *product[T]) multiplyFew(s *scratch[T], z, i int) {
 	for w := range p.wides {
 		t.a = unsafe.Pointer(&p.slab[p.inColumns(w, p0, np)])
 		t.width = min(mr, p.n-w*mr)
+		t.next = unsafe.Pointer(&p.a.data[min(next, len(p.a.data)-1)])
+		next += t.lines * 64 / int(unsafe.Sizeof(v))
 		p.one(s, i, w*mr)
 	}
 }

@@ -62,7 +62,7 @@ func machineCaches() caches {
 }
 
 const (
-	mostSteps = 1024    // of a block: more gain nothing
+	mostSteps = 512     // of a block: more gain nothing, and of fewer more columns fit the second-level cache
 	mostSlab  = 8 << 20 // bytes: more would be memory that every product of a kind keeps
 )
 

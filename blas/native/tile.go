@@ -44,7 +44,8 @@ type kernels[T element] struct {
 	tile   func(*tile)
 
 	// direct says that tile also takes nr rows whose b is not packed where ldb > 0: element (i,p) stands
-	// at b[i·ldb+p]. It then fetches b ahead, not next.
+	// at b[i·ldb+p]. It then fetches b ahead, by fetchAhead bytes, and of next so many lines of nr rows, ldb apart, or
+	// nothing where that gains nothing.
 	direct bool
 
 	// spread copies np rows of src, ld bytes apart, to so many panels of mr columns that lie panel bytes
@@ -70,7 +71,10 @@ type vectors struct {
 	read func(x []float64) float64 // Σ x_i for a length that is a multiple of 32, for measurements
 }
 
-const maxNR, maxMR = 8, 48
+const (
+	maxNR, maxMR = 8, 48
+	fetchAhead   = 768 // bytes, AHEAD in the kernels
+)
 
 // tileGeneric is the reference of every micro-kernel.
 func tileGeneric[T element](mr int) func(*tile) {

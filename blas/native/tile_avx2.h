@@ -230,6 +230,17 @@ direct:
 	MOVQ CX, DX
 	ANDQ $7, DX
 	SHRQ $3, CX
+	TESTQ R10, R10
+	JZ   fetchedDirect
+fetchDirect: // the rows of the next tiles
+	PREFETCHT0 (R11)
+	PREFETCHT0 (R11)(R8*1)
+	PREFETCHT0 (R11)(R8*2)
+	PREFETCHT0 (R11)(R9*1)
+	ADDQ $64, R11
+	DECQ R10
+	JNZ  fetchDirect
+fetchedDirect:
 	CMPQ R12, $(2*LANES)
 	JLE  narrowDirect
 	DIRECTSTEPS(ROW3, VECTORS3, eight3, one3)
