@@ -128,17 +128,34 @@ func (p *product[T]) start(t *tile, s int) {
 	}
 }
 
-// one computes the tile at (i,j) of c, through an edge buffer when only part of it is wanted.
-func (p *product[T]) one(s *scratch[T], i, j int) {
+// tiles computes the tiles of c at row i in columns j to end, of which wide has the panels: those that are wanted whole
+// in one call of the kernel, which fetches what comes next, and each that the diagonal crosses through a buffer.
+func (p *product[T]) tiles(s *scratch[T], i, j, end int, wide []T) {
 	t := &s.t
-	if !p.wants(i, i+t.rows, j, j+t.width) {
-		if p.touches(i-p.i0, i-p.i0+t.rows, j, j+t.width) {
-			p.edge(s, i, j)
-		}
-		return
+	mr, lines := p.e.mr, t.lines
+	first, last := j, end // columns that some row wants
+	lo, hi := j, end      // and that every row wants
+	switch p.want {
+	case lower:
+		hi, last = min(end, i+1), min(end, i+t.rows)
+	case upper:
+		lo = max(j, i+t.rows-1)
+		first += max(i-j, 0) / mr * mr
 	}
-	t.c = unsafe.Pointer(unsafe.SliceData(p.c[i*p.ldc+j:]))
-	p.e.tile(t)
+	for at := first; at < last; {
+		t.a, t.width, t.count = unsafe.Pointer(&wide[(at-j)*t.kc]), min(mr, end-at), 1
+		if at < lo || at+t.width > hi {
+			t.lines = 0
+			p.edge(s, i, at)
+			at += mr
+			continue
+		}
+		count := max((hi-at)/mr, 1)
+		t.c, t.count, t.lines = unsafe.Pointer(unsafe.SliceData(p.c[i*p.ldc+at:])), count, lines
+		p.e.tile(t)
+		lines = 0
+		at += count * mr
+	}
 }
 
 // touches reports whether rows [r0,r1) of the slab and columns [j0,j1) hold a wanted element.
@@ -148,18 +165,6 @@ func (p *product[T]) touches(r0, r1, j0, j1 int) bool {
 		return j0 < p.i0+r1
 	case upper:
 		return p.i0+r0 < j1
-	default:
-		return true
-	}
-}
-
-// wants reports whether every element of rows [i0,i1) and columns [j0,j1) is wanted.
-func (p *product[T]) wants(i0, i1, j0, j1 int) bool {
-	switch p.want {
-	case lower:
-		return j1-1 <= i0
-	case upper:
-		return i1-1 <= j0
 	default:
 		return true
 	}

@@ -121,29 +121,13 @@ func (p *product[T]) multiplyBlock(job int) {
 func (p *product[T]) multiplyPanel(s *scratch[T], q, end, j0, j1, p0 int) {
 	var v T
 	t := &s.t
-	mr := p.e.mr
-	i := p.i0 + p.panel(q)
 	t.rows = p.panel(q+1) - p.panel(q)
 	t.b = unsafe.Pointer(&p.slab[p.inSlab(q, p0, t.kc)])
 	t.lines = 0
-	next := p.inSlab(q+1, p0, t.kc)
-	groups := max(t.kc/4, 1)
 	if q+1 < end {
-		wides := (j1 - j0 + mr - 1) / mr
+		wides, groups := (j1-j0+p.e.mr-1)/p.e.mr, max(t.kc/4, 1)
+		t.next = unsafe.Pointer(&p.slab[p.inSlab(q+1, p0, t.kc)])
 		t.lines = (t.rows*t.kc*int(unsafe.Sizeof(v))/64/wides + groups) / groups
 	}
-	first, last := j0, j1 // columns of wanted tiles
-	switch p.want {
-	case lower:
-		last = min(j1, i+t.rows)
-	case upper:
-		first += max(i-j0, 0) / mr * mr
-	}
-	for j := first; j < last; j += mr {
-		t.next = unsafe.Pointer(&p.slab[min(next, len(p.slab)-1)])
-		next += t.lines * groups * 64 / int(unsafe.Sizeof(v))
-		t.a = unsafe.Pointer(&s.wide[(j-j0)*t.kc])
-		t.width = min(mr, j1-j)
-		p.one(s, i, j)
-	}
+	p.tiles(s, p.i0+p.panel(q), j0, j1, s.wide)
 }

@@ -81,26 +81,17 @@ func (p *product[T]) multiplyRows(chunk int) {
 // multiplyFew multiplies the narrow panel that starts at row i by all columns. What the kernels read of rows that are
 // not packed they fetch ahead, and how the next rows begin, which waits for memory else, is fetched tile by tile.
 func (p *product[T]) multiplyFew(s *scratch[T], pass, z, i int) {
-	var v T
 	t := &s.t
-	mr := p.e.mr
 	p0, np := p.block(z)
-	next := 0 // element of a to fetch
 	t.rows = min(p.e.nr, p.m-i)
 	if p.direct && t.rows == p.e.nr {
 		t.b, t.ldb = unsafe.Pointer(&p.a.data[i*p.a.ld+p0]), p.a.ld
-		if z == p.steps*pass/p.passes {
-			next, t.lines = (i+t.rows)*p.a.ld+p0, fetchAhead/64/p.wides+1
+		if z == p.steps*pass/p.passes && i+t.rows < p.m {
+			t.next, t.lines = unsafe.Pointer(&p.a.data[(i+t.rows)*p.a.ld+p0]), fetchAhead/64/p.wides+1
 		}
 	} else {
 		p.e.pack(p.a, s.wide[:t.rows*np], t.rows, i, t.rows, p0, np)
 		t.b, t.ldb = unsafe.Pointer(&s.wide[0]), 0
 	}
-	for w := range p.wides {
-		t.a = unsafe.Pointer(&p.slab[p.inColumns(w, p0, np)])
-		t.width = min(mr, p.n-w*mr)
-		t.next = unsafe.Pointer(&p.a.data[min(next, len(p.a.data)-1)])
-		next += t.lines * 64 / int(unsafe.Sizeof(v))
-		p.one(s, i, w*mr)
-	}
+	p.tiles(s, i, 0, p.n, p.slab[p.inColumns(0, p0, np):])
 }

@@ -56,6 +56,49 @@ func tiles[T element](t *testing.T, k kernels[T]) {
 	}
 }
 
+// TestTileRuns compares tiles of one row in one call of a micro-kernel with one call for each.
+func TestTileRuns(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		t.Run("float64", func(t *testing.T) { tileRuns(t, b.d.kernels) })
+		t.Run("float32", func(t *testing.T) { tileRuns(t, b.s.kernels) })
+	})
+}
+
+func tileRuns[T element](t *testing.T, k kernels[T]) {
+	rng := rand.New(rand.NewPCG(3, 2))
+	const count = 3
+	for _, kc := range []int{0, 1, 7, 66} {
+		for rows := 1; rows <= k.nr; rows++ {
+			for _, ldb := range []int{0, kc + 1} {
+				if ldb > 0 && (!k.direct || rows < k.nr) {
+					continue
+				}
+				a, b := make([]T, count*kc*k.mr+1), make([]T, rows*(kc+1)+1)
+				ldc := count*k.mr + 1
+				c := make([]T, rows*ldc)
+				fill(rng, a)
+				fill(rng, b)
+				fill(rng, c)
+				want := slices.Clone(c)
+				tile := func(c []T, at, count int) {
+					k.tile(&tile{
+						a: unsafe.Pointer(&a[at*kc*k.mr]), b: unsafe.Pointer(&b[0]), c: unsafe.Pointer(&c[at*k.mr]),
+						ldc: ldc, kc: kc, rows: rows, width: k.mr, count: count, add: 1, alpha: -1.5,
+						next: unsafe.Pointer(&b[0]), lines: 1, ldb: ldb,
+					})
+				}
+				tile(c, 0, count)
+				for at := range count {
+					tile(want, at, 1)
+				}
+				if !slices.Equal(c, want) {
+					t.Fatalf("kc %d, %d rows, ldb %d: one call differs from one for each tile", kc, rows, ldb)
+				}
+			}
+		}
+	}
+}
+
 // tileOnce tries one shape; with a positive ldb, b is unpacked.
 func tileOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], kc, rows, width, ldb int) {
 	t.Helper()

@@ -18,6 +18,9 @@ import "unsafe"
 // alignment, neither is read outside. c is neither read nor written outside rows×width, and with add 0 it is not read
 // at all: it may hold NaN.
 //
+// Where count is more than 1 and width is MR, it computes so many tiles of the row, by panels of a that follow each
+// other, and counts them down.
+//
 // While it works the kernel fetches next into the second-level cache, lines
 // cache lines at every fourth step of p; a fetch never faults, so next may be
 // any address. kc ≥ 0.
@@ -28,6 +31,7 @@ type tile struct {
 	ldc         int // in elements
 	kc          int
 	rows, width int
+	count       int // of tiles; 0 and 1 are one
 	add         int // 1 adds to c, 0 overwrites it
 	alpha       float64
 	next        unsafe.Pointer
@@ -78,7 +82,7 @@ const (
 
 // tileGeneric is the reference of every micro-kernel.
 func tileGeneric[T element](mr int) func(*tile) {
-	return func(t *tile) {
+	one := func(t *tile) {
 		a := unsafe.Slice((*T)(t.a), t.kc*mr)
 		b := unsafe.Slice((*T)(t.b), t.kc*t.rows)
 		var acc [maxNR * maxMR]T
@@ -92,6 +96,13 @@ func tileGeneric[T element](mr int) func(*tile) {
 			}
 		}
 		store(t, acc[:], mr)
+	}
+	return func(t *tile) {
+		one(t)
+		for size := unsafe.Sizeof(T(0)) * uintptr(mr); t.count > 1; t.count-- {
+			t.a, t.c = unsafe.Add(t.a, uintptr(t.kc)*size), unsafe.Add(t.c, size)
+			one(t)
+		}
 	}
 }
 

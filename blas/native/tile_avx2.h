@@ -166,11 +166,12 @@ TEXT TILE(SB), 0, $128-8
 	MOVQ tile_c(R13), DI
 	MOVQ tile_ldc(R13), SI
 	IMULQ $ES, SI
+	MOVQ tile_next(R13), R11
+again: // AX has the next panel, and R11 what is to be fetched next
 	MOVQ tile_kc(R13), CX
 	MOVQ CX, DX
 	ANDQ $3, DX
 	SHRQ $2, CX
-	MOVQ tile_next(R13), R11
 	MOVQ tile_lines(R13), R10
 
 	VXORPS Y0, Y0, Y0
@@ -293,6 +294,15 @@ put:
 	PUTROW(Y6, Y7, Y8)
 	PUTROW(Y9, Y10, Y11)
 done:
+	DECQ tile_count(R13)
+	JLE  last
+	MOVQ tile_rows(R13), R8
+	IMULQ SI, R8
+	SUBQ R8, DI
+	ADDQ $96, DI
+	MOVQ tile_b(R13), BX
+	JMP  again
+last:
 	VZEROUPPER
 	RET
 

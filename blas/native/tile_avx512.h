@@ -144,6 +144,8 @@ one: \
 	MOVQ tile_c(R13), DI;     \
 	MOVQ tile_ldc(R13), SI;   \
 	IMULQ $ES, SI;            \
+	MOVQ tile_next(R13), R11; \
+again:                        \
 	MOVQ tile_kc(R13), CX;    \
 	MOVQ CX, DX;              \
 	ZERO(Z0, Z1, Z2);         \
@@ -191,6 +193,15 @@ scale:                        \
 	STORE(Z18, Z19, Z20);     \
 	STORE(Z21, Z22, Z23);     \
 done:                         \
+	DECQ tile_count(R13);     \
+	JLE  last;                \
+	MOVQ tile_rows(R13), R8;  \
+	IMULQ SI, R8;             \
+	SUBQ R8, DI;              \
+	ADDQ $192, DI;            \
+	MOVQ tile_b(R13), BX;     \
+	JMP  again;               \
+last:                         \
 	VZEROUPPER;               \
 	RET
 
@@ -254,7 +265,6 @@ one: \
 	JNZ  direct; \
 	ANDQ $3, DX; \
 	SHRQ $2, CX; \
-	MOVQ tile_next(R13), R11; \
 	MOVQ tile_lines(R13), R10; \
 	MOVQ tile_rows(R13), R8; \
 	MOVQ tile_width(R13), R9; \

@@ -83,10 +83,11 @@ TEXT TILE(SB), 0, $400-8
 	MOVD tile_c(R0), R3
 	MOVD tile_ldc(R0), R4
 	LSL  $SHIFT, R4
+	MOVD tile_next(R0), R8
+again: // R1 has the next panel, and R8 what is to be fetched next
 	MOVD tile_kc(R0), R5
 	AND  $3, R5, R6
 	LSR  $2, R5
-	MOVD tile_next(R0), R8
 	MOVD tile_lines(R0), R9
 
 	CLEAR(V0, V1, V2, V3)
@@ -151,7 +152,16 @@ put:
 	ADD    R4, R3
 	SUB    $1, R7
 	CBNZ   R7, wide
-	RET
+	MOVD   tile_count(R0), R5
+	SUBS   $1, R5, R5
+	BLE    done
+	MOVD   R5, tile_count(R0)
+	MOVD   tile_rows(R0), R7
+	MUL    R4, R7, R7
+	SUB    R7, R3
+	ADD    $64, R3
+	MOVD   tile_b(R0), R2
+	B      again
 
 narrow:
 	CBZ    R5, done
