@@ -9,14 +9,14 @@ import (
 )
 
 // symvGroups is the number of parts a symmetric product of order n is done in,
-// each with a partial result of its own. It depends on n alone, so that the sums
+// each with a partial result of its own, which is cleared and added up. It depends on n alone, so that the sums
 // are the same whatever the number of threads, and is even, so that two threads
 // have the same work. Fewer than vectorElements multiply-adds are not shared.
 func symvGroups(n int) int {
 	if n*n < vectorElements {
 		return 1
 	}
-	return min(2+n/384*2, 16)
+	return min(2+n/768*2, 16)
 }
 
 // groupStart is the first row of group g of q: groups hold about the same number
@@ -63,7 +63,8 @@ func (b *BLAS) Dsymv(
 	scatter(ys, y, incY)
 }
 
-// addSymv computes y += alpha·a·x in groups of rows.
+// addSymv computes y += alpha·a·x in groups of rows. A thread takes groups that follow each other, and in the next call
+// the same, of which its caches may hold a part.
 func (e *double) addSymv(ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x, y []float64) {
 	groups := symvGroups(n)
 	s := e.getScratch(groups * n)
@@ -72,7 +73,12 @@ func (e *double) addSymv(ul gblas.Uplo, n int, alpha float64, a []float64, lda i
 	if groups == 1 {
 		e.symvGroup(ul, n, 0, 1, a, lda, x, parts)
 	} else {
-		par.For(groups, func(g int) { e.symvGroup(ul, n, g, groups, a, lda, x, parts) })
+		jobs := min(par.Threads(), groups)
+		par.For(jobs, func(job int) {
+			for g := groups * job / jobs; g < groups*(job+1)/jobs; g++ {
+				e.symvGroup(ul, n, g, groups, a, lda, x, parts)
+			}
+		})
 	}
 	for g := range groups {
 		e.daxpy(alpha, parts[g*n:(g+1)*n], y)

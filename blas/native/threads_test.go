@@ -208,7 +208,7 @@ func TestEvenJobs(t *testing.T) {
 
 // TestEvenGroups checks that a symmetric product is shared where a matrix of as many multiply-adds times a vector is.
 func TestEvenGroups(t *testing.T) {
-	for n, want := range map[int]int{1: 1, 255: 1, 256: 2, 383: 2, 384: 4, 1 << 14: 16} {
+	for n, want := range map[int]int{1: 1, 255: 1, 256: 2, 767: 2, 768: 4, 1 << 14: 16} {
 		if got := symvGroups(n); got != want {
 			t.Errorf("order %d: %d groups, want %d", n, got, want)
 		}
