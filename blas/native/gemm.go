@@ -143,17 +143,16 @@ func (p *product[T]) tiles(s *scratch[T], i, j, end int, wide []T) {
 		first += max(i-j, 0) / mr * mr
 	}
 	for at := first; at < last; {
-		t.a, t.width, t.count = unsafe.Pointer(&wide[(at-j)*t.kc]), min(mr, end-at), 1
+		t.a, t.width, t.lines = unsafe.Pointer(&wide[(at-j)*t.kc]), min(mr, end-at), 0
+		count := 1
 		if at < lo || at+t.width > hi {
-			t.lines = 0
 			p.edge(s, i, at)
-			at += mr
-			continue
+		} else {
+			count = max((hi-at)/mr, 1)
+			t.c = unsafe.Pointer(unsafe.SliceData(p.c[i*p.ldc+at:]))
+			t.count, t.lines, lines = count, lines, 0
+			p.e.tile(t)
 		}
-		count := max((hi-at)/mr, 1)
-		t.c, t.count, t.lines = unsafe.Pointer(unsafe.SliceData(p.c[i*p.ldc+at:])), count, lines
-		p.e.tile(t)
-		lines = 0
 		at += count * mr
 	}
 }

@@ -69,24 +69,26 @@ func (p *product[T]) multiplyRows(chunk int) {
 	s := p.e.getScratch(nr * p.kc)
 	for pass := range p.passes {
 		for i := i0; i < i1; i += nr {
-			for z := p.steps * pass / p.passes; z < p.steps*(pass+1)/p.passes; z++ {
+			first := p.steps * pass / p.passes
+			for z := first; z < p.steps*(pass+1)/p.passes; z++ {
 				p.start(&s.t, z)
-				p.multiplyFew(s, pass, z, i)
+				p.multiplyFew(s, z, i, z == first)
 			}
 		}
 	}
 	p.e.release(s)
 }
 
-// multiplyFew multiplies the narrow panel that starts at row i by all columns. What the kernels read of rows that are
-// not packed they fetch ahead, and how the next rows begin, which waits for memory else, is fetched tile by tile.
-func (p *product[T]) multiplyFew(s *scratch[T], pass, z, i int) {
+// multiplyFew multiplies the narrow panel that starts at row i by all columns. Kernels fetch rows that are not packed
+// fetchAhead bytes before they read them. With fetch, the tiles share the fetches of the first fetchAhead bytes of the
+// next rows, too.
+func (p *product[T]) multiplyFew(s *scratch[T], z, i int, fetch bool) {
 	t := &s.t
 	p0, np := p.block(z)
 	t.rows = min(p.e.nr, p.m-i)
 	if p.direct && t.rows == p.e.nr {
 		t.b, t.ldb = unsafe.Pointer(&p.a.data[i*p.a.ld+p0]), p.a.ld
-		if z == p.steps*pass/p.passes && i+t.rows < p.m {
+		if fetch && i+t.rows < p.m {
 			t.next, t.lines = unsafe.Pointer(&p.a.data[(i+t.rows)*p.a.ld+p0]), fetchAhead/64/p.wides+1
 		}
 	} else {

@@ -36,8 +36,8 @@ func near[T element](t *testing.T, what string, got, want T, n int, size float64
 // its operands against unreadable pages and NaN around the tile of c.
 func TestTiles(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
-		t.Run("float64", func(t *testing.T) { tiles(t, b.d.kernels) })
-		t.Run("float32", func(t *testing.T) { tiles(t, b.s.kernels) })
+		t.Run("float64", func(t *testing.T) { tiles(t, b.d.kernels); tileRuns(t, b.d.kernels) })
+		t.Run("float32", func(t *testing.T) { tiles(t, b.s.kernels); tileRuns(t, b.s.kernels) })
 	})
 }
 
@@ -56,14 +56,7 @@ func tiles[T element](t *testing.T, k kernels[T]) {
 	}
 }
 
-// TestTileRuns compares tiles of one row in one call of a micro-kernel with one call for each.
-func TestTileRuns(t *testing.T) {
-	eachLevel(t, func(t *testing.T, b *BLAS) {
-		t.Run("float64", func(t *testing.T) { tileRuns(t, b.d.kernels) })
-		t.Run("float32", func(t *testing.T) { tileRuns(t, b.s.kernels) })
-	})
-}
-
+// tileRuns compares tiles of one row in one call of a micro-kernel with one call for each.
 func tileRuns[T element](t *testing.T, k kernels[T]) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	const count = 3

@@ -48,8 +48,8 @@ type kernels[T element] struct {
 	tile   func(*tile)
 
 	// direct says that tile also takes nr rows whose b is not packed where ldb > 0: element (i,p) stands
-	// at b[i·ldb+p]. It then fetches b ahead, by fetchAhead bytes, and of next so many lines of nr rows, ldb apart, or
-	// nothing where that gains nothing.
+	// at b[i·ldb+p]. It then fetches b by fetchAhead bytes before it reads it, and with AVX2 before each tile, in place
+	// of next alone, so many lines of nr rows, the first at next and each ldb after the one before.
 	direct bool
 
 	// spread copies np rows of src, ld bytes apart, to so many panels of mr columns that lie panel bytes

@@ -294,7 +294,7 @@ put:
 	PUTROW(Y6, Y7, Y8)
 	PUTROW(Y9, Y10, Y11)
 done:
-	DECQ tile_count(R13)
+	DECQ tile_count(R13) // the next tile is 96 bytes further
 	JLE  last
 	MOVQ tile_rows(R13), R8
 	IMULQ SI, R8

@@ -135,7 +135,8 @@ one: \
 	KMOVW   DX, k;        \
 	SUBQ    $LANES, R12
 
-// The arguments, the accumulators zero, and the tile of c on its way.
+// The arguments, the accumulators zero, and the tile of c on its way. The next tile starts again with its panel in AX,
+// and what is to be fetched next in R11.
 #define START \
 	NO_LOCAL_POINTERS;        \
 	MOVQ t+0(FP), R13;        \
@@ -166,7 +167,7 @@ warm:                         \
 	DECQ R8;                  \
 	JNZ  warm
 
-// The one store.
+// The one store, and then the next tile, 192 bytes further.
 #define FINISH \
 finish:                       \
 	MOVQ tile_width(R13), R12; \
