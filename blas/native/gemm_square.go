@@ -3,6 +3,7 @@
 package native
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/iokl/iokl/internal/par"
@@ -54,14 +55,19 @@ func (p *product[T]) squarePass() {
 	loop(p.blocks*p.chunks, p.rows*(p.last-p.first)*p.kc*p.n, p.squareJobs[1])
 }
 
-// chunksOf is the number of jobs along the rows for the blocks there are.
+// packCost is how many multiply-adds take as long as packing an element of b, measured with AVX2 and AVX-512.
+const packCost = 16
+
+// chunksOf is the number of jobs along the rows for the blocks there are. A job packs the columns of its block, which
+// takes packCost·chunks/rows of the time of all multiply-adds, and at the end each thread waits for the others half a
+// job on average, threads/(2·blocks·chunks) of that time: the sum of both is to be least.
 func (p *product[T]) chunksOf(threads int) int {
 	if threads == 1 {
 		return 1
 	}
-	want := (threads*jobsEach + p.blocks - 1) / p.blocks
+	best := int(math.Sqrt(float64(threads*p.rows) / float64(2*packCost*p.blocks)))
 	flops := p.rows * (p.last - p.first) * p.kc * p.n / p.blocks
-	return max(min(want, flops/jobFlops, p.panels/4), 1)
+	return max(min(best, flops/jobFlops, p.panels/4), 1)
 }
 
 // loop runs jobs of so many multiply-adds in sum, in parallel where that is worth waking a thread.

@@ -1,11 +1,14 @@
 package native
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"unsafe"
+
+	gblas "gonum.org/v1/gonum/blas"
 )
 
 // unit is the rounding unit of T.
@@ -221,12 +224,48 @@ func vectorOnce(t *testing.T, rng *rand.Rand, k vectors, x, y, a []float64, ld i
 	axpy4Generic(&w, a, ld, want)
 	k.axpy4(&w, a, ld, y)
 	same(t, "axpy4", y, want, size)
+}
 
-	want = append(want[:0], y...)
-	symv4Generic(&s, &w, a, ld, x, want)
-	k.symv4(&r, &w, a, ld, x, y)
-	same(t, "symv4 columns", y, want, size)
-	same(t, "symv4 rows", r[:], s[:], size)
+// TestSymv compares symmetric products with their definition, by either triangle, whole and in groups of rows. Operands
+// stand against unreadable pages, and the other triangle is NaN.
+func TestSymv(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		rng := rand.New(rand.NewPCG(6, 1))
+		const most = 53
+		m, xs, ys := atPageEnd[float64](t, most*(most+3)), atPageEnd[float64](t, most), atPageEnd[float64](t, most)
+		for n := 1; n <= most; n++ {
+			for _, lda := range []int{n, n + 3} {
+				for _, ul := range []gblas.Uplo{gblas.Lower, gblas.Upper} {
+					a, x, y := m[len(m)-(n-1)*lda-n:], fill(rng, xs[most-n:]), fill(rng, ys[most-n:])
+					product, parts := make([]float64, n), make([]float64, 3*n)
+					for i := range a {
+						a[i] = math.NaN()
+					}
+					for i := range n {
+						lo, hi := triangleRow(ul, i, n)
+						for j := lo; j < hi; j++ {
+							v := rng.NormFloat64()
+							a[i*lda+j] = v
+							product[i] += v * x[j]
+							if i != j {
+								product[j] += v * x[i]
+							}
+						}
+					}
+					for g := range 3 {
+						b.d.symvGroup(ul, n, g, 3, a, lda, x, parts)
+					}
+					want := append([]float64(nil), y...)
+					for i, v := range product {
+						want[i] += 0.7 * v
+						near(t, "groups", parts[i]+parts[n+i]+parts[2*n+i], v, n, 20)
+					}
+					b.Dsymv(ul, n, 0.7, a, lda, x, 1, 1, y, 1)
+					same(t, fmt.Sprintf("order %d, %c", n, ul), y, want, 20)
+				}
+			}
+		}
+	})
 }
 
 func same[T element](t *testing.T, what string, got, want []T, size float64) {

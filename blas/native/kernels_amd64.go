@@ -80,7 +80,10 @@ func dot4F64AVX2(r *[4]float64, a []float64, ld int, x []float64)
 func axpy4F64AVX2(w *[4]float64, a []float64, ld int, y []float64)
 
 //go:noescape
-func symv4F64AVX2(r, w *[4]float64, a []float64, ld int, x, y []float64)
+func symvF64AVX2(t *symRows)
+
+//go:noescape
+func symvF64AVX512(t *symRows)
 
 // Measurements; see MeasurePeak and MeasureBandwidth.
 
@@ -138,10 +141,14 @@ func vectors64(l Level) vectors {
 	if l == Generic {
 		return genericVectors
 	}
-	return vectors{
+	v := vectors{
 		dot: dotF64AVX2, axpy: axpyF64AVX2, scal: scalF64AVX2, dot4: dot4F64AVX2, axpy4: axpy4F64AVX2,
-		symv4: symv4F64AVX2, read: readF64AVX2,
+		symv: symvF64AVX2, read: readF64AVX2,
 	}
+	if l == AVX512 {
+		v.symv = symvF64AVX512
+	}
+	return v
 }
 
 // fewKernelsOf returns the kernels for few columns of a matrix stored in single or double precision.

@@ -82,7 +82,7 @@ func vectors64(l Level) vectors {
 	v := genericVectors
 	if l == NEON {
 		v.dot, v.axpy, v.scal = dotF64NEON, axpyF64NEON, scalF64NEON
-		v.dot4, v.axpy4, v.symv4 = dot4F64NEON, axpy4F64NEON, symv4F64NEON
+		v.dot4, v.axpy4, v.symv = dot4F64NEON, axpy4F64NEON, symvBy(symv4F64NEON)
 	}
 	return v
 }

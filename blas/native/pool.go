@@ -11,6 +11,7 @@ type scratch[T element] struct {
 	edge [maxNR * maxMR]T
 	t    tile
 	r, w [4]T // arguments of the vector kernels
+	sym  symRows
 }
 
 // buffers keeps scratch and job memory between calls, so that a product of a

@@ -3,6 +3,8 @@
 package native
 
 import (
+	"unsafe"
+
 	gblas "gonum.org/v1/gonum/blas"
 
 	"github.com/iokl/iokl/internal/par"
@@ -99,26 +101,28 @@ func (e *double) symvGroup(ul gblas.Uplo, n, g, groups int, a []float64, lda int
 }
 
 // symvRows adds to y what rows r0 to r1 of the triangle give: each element a(i,j)
-// off the diagonal times x_j to y_i and times x_i to y_j.
+// off the diagonal times x_j to y_i and times x_i to y_j. Rows go in groups of four whose columns off the diagonal
+// block are a multiple of four: rows that are left over are the last of a lower triangle, the first of an upper one.
 func (e *double) symvRows(ul gblas.Uplo, n, r0, r1 int, a []float64, lda int, x, y []float64) {
 	s := e.getScratch(0)
-	i := r0
-	for ; i+4 <= r1; i += 4 {
-		lo, hi := 0, i
-		if ul == gblas.Upper {
-			lo, hi = i+4, n
-		}
-		copy(s.w[:], x[i:i+4])
-		for j := lo; j < hi; j += vectorChunk {
-			end := min(j+vectorChunk, hi)
-			e.symv4(&s.r, &s.w, a[i*lda+j:], lda, x[j:end], y[j:end])
-			for q, v := range s.r {
-				y[i+q] += v
-			}
-		}
-		symvDiagonal(ul, a[i*lda+i:], lda, x[i:i+4], y[i:i+4])
+	t := &s.sym
+	rest := (r1 - r0) % 4
+	first, i := r1-rest, r0
+	t.ld, t.upper = lda, 0
+	if ul == gblas.Upper {
+		first, i = r0, r0+rest
+		t.upper = 1
 	}
-	for ; i < r1; i++ {
+	for end := i + r1 - r0 - rest; i < end; i += 4 * t.groups {
+		t.a, t.x, t.y = unsafe.Pointer(&a[i*lda+i]), unsafe.Pointer(&x[i]), unsafe.Pointer(&y[i])
+		t.n = i
+		if ul == gblas.Upper {
+			t.n = n - i - 4
+		}
+		t.groups = min(vectorChunk/(t.n+4)+1, (end-i)/4)
+		e.symv(t)
+	}
+	for i := first; i < first+rest; i++ {
 		lo, hi := triangleRow(ul, i, n)
 		if ul == gblas.Lower {
 			hi = i
@@ -129,7 +133,51 @@ func (e *double) symvRows(ul gblas.Uplo, n, r0, r1 int, a []float64, lda int, x,
 		y[i] += e.ddot(row, x[lo:hi]) + a[i*lda+i]*x[i]
 		e.daxpy(x[i], row, y[lo:hi])
 	}
+	t.a, t.x, t.y = nil, nil, nil
 	e.scratch.Put(s)
+}
+
+// symRows is the argument of a kernel for groups of four rows of a symmetric matrix, of which one triangle is read. It
+// adds each element a(i,j) of them off the diagonal times x_j to y_i and times x_i to y_j, those on the diagonal once.
+type symRows struct {
+	a      unsafe.Pointer // the first element on the diagonal
+	x, y   unsafe.Pointer // the elements that go with it
+	ld     int            // elements from a row to the next
+	n      int            // columns of the first group off its diagonal block, a multiple of 4
+	groups int            // at least 1
+	upper  int            // 1 where columns lie right of the diagonal, 0 where left of it
+}
+
+// symvBy is a kernel for symRows made of one that multiplies four rows of columns off the diagonal block by x and by w.
+func symvBy(symv4 func(r, w *[4]float64, a []float64, ld int, x, y []float64)) func(t *symRows) {
+	return func(t *symRows) {
+		var r, w [4]float64
+		at, n := 0, t.n
+		first, ul := -n, gblas.Lower // the first column, seen from the diagonal
+		if t.upper == 1 {
+			first, ul = 4, gblas.Upper
+		}
+		for range t.groups {
+			diagonal := unsafe.Slice((*float64)(unsafe.Add(t.a, 8*at*(t.ld+1))), 3*t.ld+4)
+			row := unsafe.Slice((*float64)(unsafe.Add(t.a, 8*(at*(t.ld+1)+first))), 3*t.ld+n)
+			x := unsafe.Slice((*float64)(unsafe.Add(t.x, 8*at)), 4)
+			y := unsafe.Slice((*float64)(unsafe.Add(t.y, 8*at)), 4)
+			xs := unsafe.Slice((*float64)(unsafe.Add(t.x, 8*(at+first))), n)
+			ys := unsafe.Slice((*float64)(unsafe.Add(t.y, 8*(at+first))), n)
+			copy(w[:], x)
+			symvDiagonal(ul, diagonal, t.ld, x, y)
+			symv4(&r, &w, row, t.ld, xs, ys)
+			for q, v := range r {
+				y[q] += v
+			}
+			at += 4
+			if t.upper == 1 {
+				n -= 4
+			} else {
+				n, first = n+4, first-4
+			}
+		}
+	}
 }
 
 // symvDiagonal is symvRows for a block of four rows on the diagonal.

@@ -65,12 +65,12 @@ type kernels[T element] struct {
 
 // vectors are the routines on vectors of one instruction set. Slices have one length, at most vectorChunk.
 type vectors struct {
-	dot   func(x, y []float64) float64                                // Σ x_i·y_i
-	axpy  func(alpha float64, x, y []float64)                         // y += alpha·x
-	scal  func(alpha float64, x []float64)                            // x *= alpha
-	dot4  func(r *[4]float64, a []float64, ld int, x []float64)       // r[q] = Σ_i a[q·ld+i]·x_i
-	axpy4 func(w *[4]float64, a []float64, ld int, y []float64)       // y_i += Σ_q w[q]·a[q·ld+i]
-	symv4 func(r, w *[4]float64, a []float64, ld int, x, y []float64) // both at once: r from x, y from w
+	dot   func(x, y []float64) float64                          // Σ x_i·y_i
+	axpy  func(alpha float64, x, y []float64)                   // y += alpha·x
+	scal  func(alpha float64, x []float64)                      // x *= alpha
+	dot4  func(r *[4]float64, a []float64, ld int, x []float64) // r[q] = Σ_i a[q·ld+i]·x_i
+	axpy4 func(w *[4]float64, a []float64, ld int, y []float64) // y_i += Σ_q w[q]·a[q·ld+i]
+	symv  func(t *symRows)                                      // y += a·x for groups of rows of a symmetric a
 
 	read func(x []float64) float64 // Σ x_i for a length that is a multiple of 32, for measurements
 }
@@ -129,5 +129,5 @@ func generic[T element]() kernels[T] {
 // genericVectors is the same for vectors.
 var genericVectors = vectors{
 	dot: dotGeneric, axpy: axpyGeneric, scal: scalGeneric, dot4: dot4Generic, axpy4: axpy4Generic,
-	symv4: symv4Generic, read: readGeneric,
+	symv: symvBy(symv4Generic), read: readGeneric,
 }

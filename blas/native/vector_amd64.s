@@ -8,7 +8,6 @@
 #define SCAL ·scalF64AVX2
 #define DOT4 ·dot4F64AVX2
 #define AXPY4 ·axpy4F64AVX2
-#define SYMV4 ·symv4F64AVX2
 #define DOTARGS 56
 #define ES 8
 #define LANES 4

@@ -1,7 +1,7 @@
 // The vector routines on 256-bit registers. They are included with these
 // names defined:
 //
-//	DOT AXPY SCAL DOT4 AXPY4 SYMV4  the routines, declared in kernels_amd64.go
+//	DOT AXPY SCAL DOT4 AXPY4        the routines, declared in kernels_amd64.go
 //	ES, LANES                       bytes of an element, elements of a vector
 //	MOV FMA MUL ADD BCAST           packed instructions
 //	MOVS FMAS MULS                  their scalar forms
@@ -299,91 +299,11 @@ done:
 	VZEROUPPER
 	RET
 
-// func symv4(r, w *[4]T, a []T, ld int, x, y []T)
-TEXT SYMV4(SB), 0, $128-96
-	NO_LOCAL_POINTERS
-	MOVQ w+8(FP), DI
-	BCAST (DI), Y10
-	BCAST ES(DI), Y11
-	BCAST (2*ES)(DI), Y12
-	BCAST (3*ES)(DI), Y13
-	MOVQ r+0(FP), R10
-	MOVQ a_base+16(FP), AX
-	MOVQ ld+40(FP), DX
-	IMULQ $ES, DX
-	LEAQ (AX)(DX*1), BX
-	LEAQ (BX)(DX*1), R8
-	LEAQ (R8)(DX*1), R9
-	MOVQ x_base+48(FP), SI
-	MOVQ x_len+56(FP), CX
-	MOVQ y_base+72(FP), DI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	XORQ DX, DX
-	SUBQ $LANES, CX
-	JLT  fold
-one:
-	MOV (SI)(DX*1), Y8
-	MOV (DI)(DX*1), Y9
-	MOV (AX)(DX*1), Y4
-	MOV (BX)(DX*1), Y5
-	MOV (R8)(DX*1), Y6
-	MOV (R9)(DX*1), Y7
-	FMA Y8, Y4, Y0
-	FMA Y8, Y5, Y1
-	FMA Y8, Y6, Y2
-	FMA Y8, Y7, Y3
-	FMA Y10, Y4, Y9
-	MUL Y11, Y5, Y5
-	FMA Y12, Y6, Y9
-	FMA Y13, Y7, Y5
-	ADD Y5, Y9, Y9
-	MOV Y9, (DI)(DX*1)
-	ADDQ $32, DX
-	SUBQ $LANES, CX
-	JGE  one
-fold:
-	HSUM(Y0, X0, X8)
-	HSUM(Y1, X1, X8)
-	HSUM(Y2, X2, X8)
-	HSUM(Y3, X3, X8)
-	ADDQ $LANES, CX
-	JZ   done
-scalar:
-	MOVS (SI)(DX*1), X8
-	MOVS (DI)(DX*1), X9
-	MOVS (AX)(DX*1), X4
-	MOVS (BX)(DX*1), X5
-	MOVS (R8)(DX*1), X6
-	MOVS (R9)(DX*1), X7
-	FMAS X8, X4, X0
-	FMAS X8, X5, X1
-	FMAS X8, X6, X2
-	FMAS X8, X7, X3
-	FMAS X10, X4, X9
-	FMAS X11, X5, X9
-	FMAS X12, X6, X9
-	FMAS X13, X7, X9
-	MOVS X9, (DI)(DX*1)
-	ADDQ $ES, DX
-	DECQ CX
-	JNZ  scalar
-done:
-	MOVS X0, (R10)
-	MOVS X1, ES(R10)
-	MOVS X2, (2*ES)(R10)
-	MOVS X3, (3*ES)(R10)
-	VZEROUPPER
-	RET
-
 #undef DOT
 #undef AXPY
 #undef SCAL
 #undef DOT4
 #undef AXPY4
-#undef SYMV4
 #undef DOTARGS
 #undef ES
 #undef LANES
