@@ -113,7 +113,7 @@ func (impl Implementation) Syevals(a matrix, w []float64) error {
 	scale := normalize(a)
 	e, tau := make([]float64, n), make([]float64, n)
 	mirror(a)
-	if n >= twoStageValues {
+	if n >= twoStageFrom {
 		impl.twoStage(a, w, e[:n-1], tau[:n-1])
 	} else {
 		impl.reduce(a, w, e[:n-1], tau[:n-1], make([]float64, reduceWork(n)))
@@ -303,8 +303,8 @@ func rowsEach(n int) int { return max(1<<15/max(n, 1), 16) }
 
 // Sytrd reduces the symmetric a, lower triangle read, to the tridiagonal
 // T = QᵀaQ with diagonal d and off-diagonal e; a and tau then hold Q for Ormtr.
-// Large matrices go through a band matrix, since one stage is bound by memory:
-// that halves the time, and costs Ormtr twice the operations.
+// Large matrices go through a band matrix, since one stage is bound by memory,
+// which costs Ormtr twice the operations.
 func (impl Implementation) Sytrd(a matrix, d, e, tau []float64) {
 	n := order(a)
 	mirror(a)
