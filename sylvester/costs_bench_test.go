@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/lapack"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -20,7 +21,10 @@ func BenchmarkCosts(b *testing.B) {
 	var eigen, byVectors, factor, reduce, reflect, sketches, plain, sketched fitted
 	for _, l := range []int{250, 350, 500, 700, 1000, 1400, 2000, 2800, 4000} {
 		K, fl := GaussianKernel(rng, l, 10, 0.05, be), float64(l)
-		far := min(cacheExcess(l), 1)
+		two := 0.
+		if l >= lapack.TwoStageFrom {
+			two = 1
+		}
 		// run times f, and returns the least time.
 		run := func(name string, f func() (predicted float64)) (least float64) {
 			least = math.Inf(1)
@@ -66,7 +70,7 @@ func BenchmarkCosts(b *testing.B) {
 			for _, shifts := range []int{1, 3} {
 				L := linop.ScaledIdentity(max(n, shifts), 1)
 				for i := range L.S {
-					L.S[i] = 1 / float64(1+i%shifts)
+					L.S[i] = 1 / float64(1+i*shifts/len(L.S))
 				}
 				ns = run(fmt.Sprintf("cholesky/n=%d/shifts=%d", L.Dim(), shifts), func() float64 {
 					solve(made("cholesky"), L, 1e-4)
@@ -85,7 +89,7 @@ func BenchmarkCosts(b *testing.B) {
 				solve(tridiagonal, L, 1e-4)
 				return c.tridiagonal(l, n, true)
 			})
-			reflect.add(ns, fl, fl*fl*(1-far), fl*fl*far, r*fl*fl*(1-far), r*fl*fl*far)
+			reflect.add(ns, fl, fl*fl*(1-two), fl*fl*two, r*fl*fl*(1-two), r*fl*fl*two)
 			if n == 1 {
 				kept = ns
 			}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/lapack"
 )
 
 // The fitted constants of the package stand here alone. Those of costs come from solves of order 250 to 4000 with 1 to
@@ -106,7 +107,7 @@ type costs struct {
 
 	// Solves with kept factors: by Cholesky's factor and by eigenvectors for each
 	// l²·r; by the reflectors of the reduction for each l, l² and l²·r, the last two
-	// in the cache and beyond it.
+	// of a reduction in one stage and in two.
 	byFactor, byVectors float64
 	perReflector        float64
 	readReflectors      [2]float64
@@ -315,8 +316,11 @@ func (c *costs) cholesky(l, r, shifts int) float64 {
 
 // tridiagonal and eigendecomposition predict those solvers for r columns.
 func (c *costs) tridiagonal(l, r int, kept bool) float64 {
-	far, fl := min(cacheExcess(l), 1), float64(l)
-	t := c.perReflector*fl + (between(c.readReflectors, far)+between(c.byReflectors, far)*float64(r))*fl*fl
+	fl, stage := float64(l), 0
+	if l >= lapack.TwoStageFrom {
+		stage = 1
+	}
+	t := c.perReflector*fl + (c.readReflectors[stage]+c.byReflectors[stage]*float64(r))*fl*fl
 	if !kept {
 		t += fl * (c.reduce[0] + (c.reduce[1]+c.reduce[2]*fl)*fl)
 	}
@@ -331,9 +335,6 @@ func (c *costs) eigendecomposition(l, r int, kept bool) float64 {
 	}
 	return t
 }
-
-// between is ends[0] at 0 and ends[1] at 1.
-func between(ends [2]float64, at float64) float64 { return ends[0] + (ends[1]-ends[0])*at }
 
 // bestRank is the rank from known to limit that makes uses solves cheapest in
 // all, the growth of the sketch included.

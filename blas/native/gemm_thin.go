@@ -8,9 +8,15 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-// A product is thin when one block of p, and thinLeast steps, of all its columns take 7/8 of the second-level cache at
-// most.
+// thinLeast is the fewest steps by which a product is found to be thin.
 const thinLeast = 256
+
+// thinColumns is the most columns of a thin product in blocks of so many steps: a block of all of them takes 7/8 of the
+// second-level cache at most.
+func (e *engine[T]) thinColumns(steps int) int {
+	var t T
+	return e.l2 * 7 / 8 / (steps * int(unsafe.Sizeof(t))) / e.mr * e.mr
+}
 
 // thinPass is how many blocks of p a pass of a thin product has, or 0 where the
 // product is none.
@@ -18,11 +24,10 @@ func (p *product[T]) thinPass() int {
 	var t T
 	e := p.e
 	p.direct = e.direct && p.a.form == bySum && p.want == whole
-	step := p.wides * e.mr * int(unsafe.Sizeof(t)) // bytes of all columns
-	if e.l2*7/8 < step*max(p.kc, thinLeast) || p.m < e.nr {
+	if p.wides*e.mr > e.thinColumns(max(p.kc, thinLeast)) || p.m < e.nr {
 		return 0
 	}
-	return max(e.l2/2/step/p.kc, 1)
+	return max(e.l2/2/(p.wides*e.mr*p.kc*int(unsafe.Sizeof(t))), 1)
 }
 
 // thin computes a product of few columns in passes of at most pass blocks of p. All of

@@ -78,6 +78,7 @@ type Blocking struct {
 	Tile      [2]int   `json:"tile"`       // rows and columns of the micro-kernel
 	Steps     int      `json:"steps"`      // most products that are summed before a sum is rounded to memory
 	Columns   int      `json:"columns"`    // of a block of the right factor, which each thread packs
+	Thin      int      `json:"thin"`       // most columns of a product that reads the rows of the left factor in place
 	SlabBytes int      `json:"slab_bytes"` // of packed rows of the left factor, which threads share
 	Why       []string `json:"why"`
 }
@@ -91,12 +92,15 @@ func (e *engine[T]) blocking(precision string) Blocking {
 	var v T
 	size, c := int(unsafe.Sizeof(v)), machineCaches()
 	return Blocking{
-		Precision: precision, Tile: [2]int{e.nr, e.mr}, Steps: e.kc, Columns: e.nc, SlabBytes: e.slab,
+		Precision: precision, Tile: [2]int{e.nr, e.mr}, Steps: e.kc, Columns: e.nc, Thin: e.thinColumns(e.kc),
+		SlabBytes: e.slab,
 		Why: []string{
 			fmt.Sprintf("%d steps of %d rows take %d of the %d bytes of the first-level cache, 7/8 at most",
 				e.kc, e.nr, e.kc*e.nr*size, c.l1),
 			fmt.Sprintf("%d columns of so many steps take %d of the %d bytes of the second-level cache, half at most",
 				e.nc, e.nc*e.kc*size, c.l2),
+			fmt.Sprintf("%d columns of so many take %d of those bytes, 7/8 at most: products of so few read rows in place",
+				e.thinColumns(e.kc), e.thinColumns(e.kc)*e.kc*size),
 			fmt.Sprintf("packed rows take %d of the %d bytes of the third-level cache, a quarter and %d at most",
 				e.slab, c.l3, mostSlab),
 		},

@@ -34,9 +34,29 @@ func TestReportedBlocks(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
 		for i, got := range b.Blockings() {
 			k, kc := [][2]int{{b.d.nr, b.d.mr}, {b.s.nr, b.s.mr}}[i], []int{b.d.kc, b.s.kc}[i]
-			if got.Tile != k || got.Steps != kc || len(got.Why) != 3 {
+			if got.Tile != k || got.Steps != kc || len(got.Why) != 4 {
 				t.Errorf("%+v", got)
+			}
+			column := kc * []int{8, 4}[i]
+			if room := b.d.l2 * 7 / 8; got.Thin*column > room || (got.Thin+k[1])*column <= room {
+				t.Errorf("%+v: products of %d columns read rows in place", got, got.Thin)
+			}
+			thin := func(n int) bool {
+				if i == 0 {
+					return isThin(b.d.engine, n)
+				}
+				return isThin(b.s, n)
+			}
+			if !thin(got.Thin) || thin(got.Thin+1) {
+				t.Errorf("%+v: the most columns that read rows in place are others", got)
 			}
 		}
 	})
+}
+
+// isThin reports whether a product of n columns and many steps is a thin one.
+func isThin[T element](e *engine[T], n int) bool {
+	p := product[T]{e: e, m: 1000, n: n, k: 8 * e.kc, wides: (n + e.mr - 1) / e.mr}
+	p.split()
+	return p.thinPass() > 0
 }

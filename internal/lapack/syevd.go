@@ -113,7 +113,7 @@ func (impl Implementation) Syevals(a matrix, w []float64) error {
 	scale := normalize(a)
 	e, tau := make([]float64, n), make([]float64, n)
 	mirror(a)
-	if n >= twoStageFrom {
+	if n >= TwoStageFrom {
 		impl.twoStage(a, w, e[:n-1], tau[:n-1])
 	} else {
 		impl.reduce(a, w, e[:n-1], tau[:n-1], make([]float64, reduceWork(n)))
@@ -308,7 +308,7 @@ func rowsEach(n int) int { return max(1<<15/max(n, 1), 16) }
 func (impl Implementation) Sytrd(a matrix, d, e, tau []float64) {
 	n := order(a)
 	mirror(a)
-	if n >= twoStageFrom {
+	if n >= TwoStageFrom {
 		impl.twoStage(a, d, e, tau)
 		return
 	}
@@ -321,7 +321,7 @@ func (impl Implementation) Ormtr(trans bool, a matrix, tau []float64, c matrix) 
 	if n < 2 || c.Cols == 0 {
 		return
 	}
-	if n >= twoStageFrom {
+	if n >= TwoStageFrom {
 		impl.applyTwoStage(trans, a, tau, c)
 		return
 	}
