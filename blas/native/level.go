@@ -99,7 +99,7 @@ func (e *engine[T]) blocking(precision string) Blocking {
 				e.kc, e.nr, e.kc*e.nr*size, c.l1),
 			fmt.Sprintf("%d columns of so many steps take %d of the %d bytes of the second-level cache, half at most",
 				e.nc, e.nc*e.kc*size, c.l2),
-			fmt.Sprintf("%d columns of so many take %d of those bytes, 7/8 at most: products of so few read rows in place",
+			fmt.Sprintf("%d columns of so many take %d of those, 7/8 at most: products of so few read rows in place",
 				e.thinColumns(e.kc), e.thinColumns(e.kc)*e.kc*size),
 			fmt.Sprintf("packed rows take %d of the %d bytes of the third-level cache, a quarter and %d at most",
 				e.slab, c.l3, mostSlab),

@@ -13,8 +13,8 @@ import (
 const (
 	// bandWidth is the number of subdiagonals between the two stages.
 	bandWidth = 48
-	// TwoStageFrom is the order from which Sytrd and Syevals go through a band matrix. One stage takes .8 of the time of
-	// two at order 2200 and as long at 2600, where the triangle nears the size of the third-level cache.
+	// TwoStageFrom is the order from which Sytrd and Syevals go through a band matrix. One stage takes .8 of the time
+	// of two at order 2200 and as long at 2600, where the triangle nears the size of the third-level cache.
 	TwoStageFrom = 2400
 	// chaseColumns is the most columns one task transforms back at a time.
 	chaseColumns = 64
