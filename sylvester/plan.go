@@ -130,7 +130,7 @@ var nativeCosts = costs{
 	sketch:       [5]float64{3e5, 30, 0.047, 0.05, 200},
 	factor:       [2]float64{6.5, 0.0026},
 	single:       [3]float64{0.0016, 0.4, 0.02},
-	reduce:       [3]float64{4.4e3, 14, 0.0275},
+	reduce:       [3]float64{2.4e3, 5, 0.024},
 	eigen:        [3]float64{80, 0.03, 0.015},
 	byFactor:     0.035,
 	byVectors:    0.045,

@@ -28,119 +28,120 @@ GLOBL lanes<>(SB), RODATA|NOPTR, $96
 
 // Row q of the diagonal block: its stored elements times x, and those off the diagonal times element q of x.
 #define DIAGONAL(q, row, weight, sum) \
-	VMOVUPD (row)(R11*1), Y4;   \
-	VANDPD  -8*q(R12), Y4, Y5;  \
-	VMULPD  Y8, Y5, sum;        \
-	VANDPD  -8*q(R15), Y4, Y4;  \
+	VMOVUPD     (row)(R11*1), Y4;  \
+	VANDPD      -8*q(R12), Y4, Y5; \
+	VMULPD      Y8, Y5, sum;       \
+	VANDPD      -8*q(R15), Y4, Y4; \
 	VFMADD231PD weight, Y4, Y14
 
 #define ROW(o, row, x, y, a, sum, weight) \
-	VMOVUPD o(row)(R14*1), a;   \
-	VFMADD231PD x, a, sum;      \
+	VMOVUPD     o(row)(R14*1), a; \
+	VFMADD231PD x, a, sum;        \
 	VFMADD231PD weight, a, y
 
 // A vector of columns.
 #define COLUMNS(o, x, y, a, s0, s1, s2, s3, w0, w1, w2, w3) \
-	VMOVUPD o(SI)(R14*1), x;       \
-	VMOVUPD o(DI)(R14*1), y;       \
-	ROW(o, AX, x, y, a, s0, w0);   \
-	ROW(o, BX, x, y, a, s1, w1);   \
-	ROW(o, R8, x, y, a, s2, w2);   \
-	ROW(o, R9, x, y, a, s3, w3);   \
+	VMOVUPD o(SI)(R14*1), x;     \
+	VMOVUPD o(DI)(R14*1), y;     \
+	ROW(o, AX, x, y, a, s0, w0); \
+	ROW(o, BX, x, y, a, s1, w1); \
+	ROW(o, R8, x, y, a, s2, w2); \
+	ROW(o, R9, x, y, a, s3, w3); \
 	VMOVUPD y, o(DI)(R14*1)
 
 #define FOURCOLUMNS(o) COLUMNS(o, Y8, Y9, Y4, Y0, Y1, Y2, Y3, Y10, Y11, Y12, Y13)
 
 // The groups: WEIGHTS loads elements of x, EIGHT does eight columns, FOLD adds the upper half of a sum to its lower half.
 #define GROUPS(WEIGHTS, EIGHT, FOLD) \
-	NO_LOCAL_POINTERS;                  \
-	MOVQ t+0(FP), R13;                  \
-	MOVQ symRows_a(R13), AX;            \
-	MOVQ symRows_x(R13), SI;            \
-	MOVQ symRows_y(R13), DI;            \
-	MOVQ symRows_ld(R13), DX;           \
-	SHLQ $3, DX;                        \
-	MOVQ symRows_n(R13), CX;            \
-	SHLQ $3, CX;                        \
-	MOVQ symRows_groups(R13), R10;      \
-	LEAQ lanes<>(SB), R12;              \
-	CMPQ symRows_upper(R13), $0;        \
-	JEQ  lower;                         \
-	MOVQ $-32, R11;                     \
-	ADDQ $32, R12;                      \
-	LEAQ -8(R12), R15;                  \
-	JMP  group;                         \
-lower:                                      \
-	MOVQ CX, R11;                       \
-	ADDQ $56, R12;                      \
-	LEAQ 8(R12), R15;                   \
-group:                                      \
-	SUBQ R11, AX;                       \
-	SUBQ R11, SI;                       \
-	SUBQ R11, DI;                       \
-	LEAQ (AX)(DX*1), BX;                \
-	LEAQ (BX)(DX*1), R8;                \
-	LEAQ (R8)(DX*1), R9;                \
-	WEIGHTS;                            \
-	VMOVUPD (SI)(R11*1), Y8;            \
-	VMOVUPD (DI)(R11*1), Y14;           \
-	DIAGONAL(0, AX, Y10, Y0);           \
-	DIAGONAL(1, BX, Y11, Y1);           \
-	DIAGONAL(2, R8, Y12, Y2);           \
-	DIAGONAL(3, R9, Y13, Y3);           \
-	XORQ R14, R14;                      \
-	TESTQ $32, CX;                      \
-	JZ   even;                          \
-	FOURCOLUMNS(0);                     \
-	ADDQ $32, R14;                      \
-even:                                       \
-	CMPQ R14, CX;                       \
-	JGE  fold;                          \
-eight:                                      \
-	EIGHT;                              \
-	ADDQ $64, R14;                      \
-	CMPQ R14, CX;                       \
-	JLT  eight;                         \
-fold:                                       \
-	FOLD;                               \
-	VHADDPD Y1, Y0, Y0;                 \
-	VHADDPD Y3, Y2, Y2;                 \
-	VPERM2F128 $0x20, Y2, Y0, Y4;       \
-	VPERM2F128 $0x31, Y2, Y0, Y5;       \
-	VADDPD  Y4, Y14, Y14;               \
-	VADDPD  Y5, Y14, Y14;               \
-	VMOVUPD Y14, (DI)(R11*1);           \
-	LEAQ 32(SI)(R11*1), SI;             \
-	LEAQ 32(DI)(R11*1), DI;             \
-	LEAQ 32(AX)(R11*1), AX;             \
-	LEAQ (AX)(DX*4), AX;                \
-	CMPQ symRows_upper(R13), $0;        \
-	JEQ  longer;                        \
-	SUBQ $64, CX;                       \
-	SUBQ $32, R11;                      \
-longer:                                     \
-	ADDQ $32, CX;                       \
-	ADDQ $32, R11;                      \
-	DECQ R10;                           \
-	JNZ  group;                         \
-	VZEROUPPER;                         \
+	NO_LOCAL_POINTERS;             \
+	MOVQ t+0(FP), R13;             \
+	MOVQ symRows_a(R13), AX;       \
+	MOVQ symRows_x(R13), SI;       \
+	MOVQ symRows_y(R13), DI;       \
+	MOVQ symRows_ld(R13), DX;      \
+	SHLQ $3, DX;                   \
+	MOVQ symRows_n(R13), CX;       \
+	SHLQ $3, CX;                   \
+	MOVQ symRows_groups(R13), R10; \
+	LEAQ lanes<>(SB), R12;         \
+	CMPQ symRows_upper(R13), $0;   \
+	JEQ  lower;                    \
+	MOVQ $-32, R11;                \
+	ADDQ $32, R12;                 \
+	LEAQ -8(R12), R15;             \
+	JMP  group;                    \
+	lower:                             \
+	MOVQ       CX, R11;                \
+	ADDQ       $56, R12;               \
+	LEAQ       8(R12), R15;            \
+	group:                             \
+	SUBQ       R11, AX;                \
+	SUBQ       R11, SI;                \
+	SUBQ       R11, DI;                \
+	LEAQ       (AX)(DX*1), BX;         \
+	LEAQ       (BX)(DX*1), R8;         \
+	LEAQ       (R8)(DX*1), R9;         \
+	WEIGHTS;                           \
+	VMOVUPD    (SI)(R11*1), Y8;        \
+	VMOVUPD    (DI)(R11*1), Y14;       \
+	DIAGONAL(0, AX, Y10, Y0);          \
+	DIAGONAL(1, BX, Y11, Y1);          \
+	DIAGONAL(2, R8, Y12, Y2);          \
+	DIAGONAL(3, R9, Y13, Y3);          \
+	XORQ       R14, R14;               \
+	TESTQ      $32, CX;                \
+	JZ         even;                   \
+	FOURCOLUMNS(0);                    \
+	ADDQ       $32, R14;               \
+	even:                              \
+	CMPQ       R14, CX;                \
+	JGE        fold;                   \
+	eight:                             \
+	EIGHT;                             \
+	ADDQ       $64, R14;               \
+	CMPQ       R14, CX;                \
+	JLT        eight;                  \
+	fold:                              \
+	FOLD;                              \
+	VHADDPD    Y1, Y0, Y0;             \
+	VHADDPD    Y3, Y2, Y2;             \
+	VPERM2F128 $0x20, Y2, Y0, Y4;      \
+	VPERM2F128 $0x31, Y2, Y0, Y5;      \
+	VADDPD     Y4, Y14, Y14;           \
+	VADDPD     Y5, Y14, Y14;           \
+	VMOVUPD    Y14, (DI)(R11*1);       \
+	LEAQ       32(SI)(R11*1), SI;      \
+	LEAQ       32(DI)(R11*1), DI;      \
+	LEAQ       32(AX)(R11*1), AX;      \
+	LEAQ       (AX)(DX*4), AX;         \
+	CMPQ       symRows_upper(R13), $0; \
+	JEQ        longer;                 \
+	SUBQ       $64, CX;                \
+	SUBQ       $32, R11;               \
+	longer:                            \
+	ADDQ       $32, CX;                \
+	ADDQ       $32, R11;               \
+	DECQ       R10;                    \
+	JNZ        group;                  \
+	VZEROUPPER;                        \
 	RET
 
 #define BROADCASTS(w0, w1, w2, w3) \
-	VBROADCASTSD (SI)(R11*1), w0;    \
-	VBROADCASTSD 8(SI)(R11*1), w1;   \
-	VBROADCASTSD 16(SI)(R11*1), w2;  \
+	VBROADCASTSD (SI)(R11*1), w0;   \
+	VBROADCASTSD 8(SI)(R11*1), w1;  \
+	VBROADCASTSD 16(SI)(R11*1), w2; \
 	VBROADCASTSD 24(SI)(R11*1), w3
 
 // Reads of half a line are slower from the second-level cache than those of a line, but not where the line was fetched.
 #define WEIGHTS256 BROADCASTS(Y10, Y11, Y12, Y13)
 #define EIGHT256 \
-	PREFETCHT0 192(AX)(R14*1);  \
-	PREFETCHT0 192(BX)(R14*1);  \
-	PREFETCHT0 192(R8)(R14*1);  \
-	PREFETCHT0 192(R9)(R14*1);  \
-	FOURCOLUMNS(0);             \
+	PREFETCHT0 192(AX)(R14*1); \
+	PREFETCHT0 192(BX)(R14*1); \
+	PREFETCHT0 192(R8)(R14*1); \
+	PREFETCHT0 192(R9)(R14*1); \
+	FOURCOLUMNS(0);            \
 	FOURCOLUMNS(32)
+
 #define FOLD256
 
 // func symvF64AVX2(t *symRows)
@@ -150,8 +151,9 @@ TEXT ·symvF64AVX2(SB), 0, $128-8
 #define WEIGHTS512 BROADCASTS(Z10, Z11, Z12, Z13)
 #define EIGHT512 COLUMNS(0, Z8, Z9, Z4, Z0, Z1, Z2, Z3, Z10, Z11, Z12, Z13)
 #define HALF(z, y) \
-	VEXTRACTF64X4 $1, z, Y4;  \
-	VADDPD Y4, y, y
+	VEXTRACTF64X4 $1, z, Y4; \
+	VADDPD        Y4, y, y
+
 #define FOLD512 HALF(Z0, Y0); HALF(Z1, Y1); HALF(Z2, Y2); HALF(Z3, Y3)
 
 // func symvF64AVX512(t *symRows)
