@@ -159,16 +159,18 @@ func symvBy(symv4 func(r, w *[4]float64, a []float64, ld int, x, y []float64)) f
 		}
 		for range t.groups {
 			diagonal := unsafe.Slice((*float64)(unsafe.Add(t.a, 8*at*(t.ld+1))), 3*t.ld+4)
-			row := unsafe.Slice((*float64)(unsafe.Add(t.a, 8*(at*(t.ld+1)+first))), 3*t.ld+n)
 			x := unsafe.Slice((*float64)(unsafe.Add(t.x, 8*at)), 4)
 			y := unsafe.Slice((*float64)(unsafe.Add(t.y, 8*at)), 4)
-			xs := unsafe.Slice((*float64)(unsafe.Add(t.x, 8*(at+first))), n)
-			ys := unsafe.Slice((*float64)(unsafe.Add(t.y, 8*(at+first))), n)
-			copy(w[:], x)
 			symvDiagonal(ul, diagonal, t.ld, x, y)
-			symv4(&r, &w, row, t.ld, xs, ys)
-			for q, v := range r {
-				y[q] += v
+			if n > 0 {
+				row := unsafe.Slice((*float64)(unsafe.Add(t.a, 8*(at*(t.ld+1)+first))), 3*t.ld+n)
+				xs := unsafe.Slice((*float64)(unsafe.Add(t.x, 8*(at+first))), n)
+				ys := unsafe.Slice((*float64)(unsafe.Add(t.y, 8*(at+first))), n)
+				copy(w[:], x)
+				symv4(&r, &w, row, t.ld, xs, ys)
+				for q, v := range r {
+					y[q] += v
+				}
 			}
 			at += 4
 			if t.upper == 1 {
