@@ -157,6 +157,27 @@ func (p *product[T]) tiles(s *scratch[T], i, j, end int, wide []T) {
 	}
 }
 
+// ownedSteps is the most steps of a product whose triangle takes longer to move than to compute: at 10 GB and 50 GFLOP
+// a second for a core, 40 of them take as long as moving an element.
+const ownedSteps = 40
+
+// owned reports whether each thread has one part of the triangle, the rows that addSymv gives it, which its caches may
+// hold.
+func (p *product[T]) owned() bool { return p.want != whole && p.k <= ownedSteps }
+
+// share is the range of narrow panels of a job along the rows. Jobs of a triangle that threads own have as many
+// elements each, those of an upper one from the last rows on.
+func (p *product[T]) share(chunk int) (q0, q1 int) {
+	if !p.owned() {
+		return p.panels * chunk / p.chunks, p.panels * (chunk + 1) / p.chunks
+	}
+	q0, q1 = groupStart(chunk, p.chunks, p.panels), groupStart(chunk+1, p.chunks, p.panels)
+	if p.want == upper {
+		q0, q1 = p.panels-q1, p.panels-q0
+	}
+	return q0, q1
+}
+
 // touches reports whether rows [r0,r1) of the slab and columns [j0,j1) hold a wanted element.
 func (p *product[T]) touches(r0, r1, j0, j1 int) bool {
 	switch p.want {

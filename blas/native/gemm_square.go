@@ -66,6 +66,9 @@ func (p *product[T]) chunksOf(threads int) int {
 		return 1
 	}
 	best := int(math.Sqrt(float64(threads*p.rows) / float64(2*packCost*p.blocks)))
+	if p.owned() {
+		best = threads
+	}
 	flops := p.rows * (p.last - p.first) * p.kc * p.n / p.blocks
 	return max(min(best, flops/jobFlops, p.panels/4), 1)
 }
@@ -106,7 +109,7 @@ func (p *product[T]) multiplyBlock(job int) {
 	block, chunk := job/p.chunks, job%p.chunks
 	w0, w1 := p.wides*block/p.blocks, p.wides*(block+1)/p.blocks
 	j0, j1 := w0*mr, min(w1*mr, p.n)
-	q0, q1 := p.panels*chunk/p.chunks, p.panels*(chunk+1)/p.chunks
+	q0, q1 := p.share(chunk)
 	if !p.touches(p.panel(q0), p.panel(q1), j0, j1) {
 		return
 	}

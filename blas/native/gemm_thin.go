@@ -44,7 +44,11 @@ func (p *product[T]) thin(pass int) {
 	flops := p.m * p.n * p.k
 	p.blocks, p.chunks = 1, 1
 	if nt := par.Threads(); nt > 1 {
-		p.chunks = max(min(nt*jobsEach, flops/jobFlops, p.panels/4), 1)
+		jobs := nt * jobsEach
+		if p.owned() {
+			jobs = nt
+		}
+		p.chunks = max(min(jobs, flops/jobFlops, p.panels/4), 1)
 	}
 	if p.n*p.k < vectorElements {
 		for job := range p.steps * p.wides {
@@ -70,7 +74,8 @@ func (p *product[T]) packColumns(job int) {
 // multiplyRows does one job: a range of the rows of a times all columns.
 func (p *product[T]) multiplyRows(chunk int) {
 	nr := p.e.nr
-	i0, i1 := p.panels*chunk/p.chunks*nr, min(p.panels*(chunk+1)/p.chunks*nr, p.m)
+	q0, q1 := p.share(chunk)
+	i0, i1 := q0*nr, min(q1*nr, p.m)
 	s := p.e.getScratch(nr * p.kc)
 	for pass := range p.passes {
 		for i := i0; i < i1; i += nr {
