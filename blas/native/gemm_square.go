@@ -65,9 +65,9 @@ func (p *product[T]) chunksOf(threads int) int {
 	if threads == 1 {
 		return 1
 	}
-	best := int(math.Sqrt(float64(threads*p.rows) / float64(2*packCost*p.blocks)))
-	if p.owned() {
-		best = threads
+	best := threads
+	if !p.owned() {
+		best = int(math.Sqrt(float64(threads*p.rows) / float64(2*packCost*p.blocks)))
 	}
 	flops := p.rows * (p.last - p.first) * p.kc * p.n / p.blocks
 	return max(min(best, flops/jobFlops, p.panels/4), 1)

@@ -123,11 +123,9 @@ func (e *double) symvRows(ul gblas.Uplo, n, r0, r1 int, a []float64, lda int, x,
 		e.symv(t)
 	}
 	for i := first; i < first+rest; i++ {
-		lo, hi := triangleRow(ul, i, n)
-		if ul == gblas.Lower {
-			hi = i
-		} else {
-			lo = i + 1
+		lo, hi := 0, i
+		if ul == gblas.Upper {
+			lo, hi = i+1, n
 		}
 		row := a[i*lda+lo : i*lda+hi]
 		y[i] += e.ddot(row, x[lo:hi]) + a[i*lda+i]*x[i]
@@ -148,7 +146,8 @@ type symRows struct {
 	upper  int            // 1 where columns lie right of the diagonal, 0 where left of it
 }
 
-// symvBy is a kernel for symRows made of one that multiplies four rows of columns off the diagonal block by x and by w.
+// symvBy is a kernel for symRows made of one for four rows and a positive multiple of four columns off the diagonal
+// block: it sets r to the rows times x and adds to y their sum with the weights w.
 func symvBy(symv4 func(r, w *[4]float64, a []float64, ld int, x, y []float64)) func(t *symRows) {
 	return func(t *symRows) {
 		var r, w [4]float64

@@ -11,21 +11,6 @@
 #include "funcdata.h"
 #include "go_asm.h"
 
-// A window of 32 bytes on this masks lanes of a row of the diagonal block.
-DATA lanes<>+0(SB)/8, $0
-DATA lanes<>+8(SB)/8, $0
-DATA lanes<>+16(SB)/8, $0
-DATA lanes<>+24(SB)/8, $0
-DATA lanes<>+32(SB)/8, $-1
-DATA lanes<>+40(SB)/8, $-1
-DATA lanes<>+48(SB)/8, $-1
-DATA lanes<>+56(SB)/8, $-1
-DATA lanes<>+64(SB)/8, $0
-DATA lanes<>+72(SB)/8, $0
-DATA lanes<>+80(SB)/8, $0
-DATA lanes<>+88(SB)/8, $0
-GLOBL lanes<>(SB), RODATA|NOPTR, $96
-
 // Row q of the diagonal block: its stored elements times x, and those off the diagonal times element q of x.
 #define DIAGONAL(q, row, weight, sum) \
 	VMOVUPD     (row)(R11*1), Y4;  \
@@ -63,7 +48,7 @@ GLOBL lanes<>(SB), RODATA|NOPTR, $96
 	MOVQ symRows_n(R13), CX;       \
 	SHLQ $3, CX;                   \
 	MOVQ symRows_groups(R13), R10; \
-	LEAQ lanes<>(SB), R12;         \
+	LEAQ ·laneWindow(SB), R12;     \
 	CMPQ symRows_upper(R13), $0;   \
 	JEQ  lower;                    \
 	MOVQ $-32, R11;                \

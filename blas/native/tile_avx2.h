@@ -278,7 +278,7 @@ putAll:
 	PUTALL(Y6, Y7, Y8)
 	PUTALL(Y9, Y10, Y11)
 masked:
-	LEAQ laneWindow<>(SB), AX
+	LEAQ ·laneWindow+32(SB), AX
 	LANEMASK(Y12)
 	LANEMASK(Y13)
 	LANEMASK(Y14)

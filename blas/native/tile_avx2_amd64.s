@@ -4,15 +4,20 @@
 #include "funcdata.h"
 #include "go_asm.h"
 
-DATA laneWindow<>+0(SB)/8, $-1
-DATA laneWindow<>+8(SB)/8, $-1
-DATA laneWindow<>+16(SB)/8, $-1
-DATA laneWindow<>+24(SB)/8, $-1
-DATA laneWindow<>+32(SB)/8, $0
-DATA laneWindow<>+40(SB)/8, $0
-DATA laneWindow<>+48(SB)/8, $0
-DATA laneWindow<>+56(SB)/8, $0
-GLOBL laneWindow<>(SB), RODATA|NOPTR, $64
+// A window of 32 bytes on these is a mask of lanes.
+DATA ·laneWindow+0(SB)/8, $0
+DATA ·laneWindow+8(SB)/8, $0
+DATA ·laneWindow+16(SB)/8, $0
+DATA ·laneWindow+24(SB)/8, $0
+DATA ·laneWindow+32(SB)/8, $-1
+DATA ·laneWindow+40(SB)/8, $-1
+DATA ·laneWindow+48(SB)/8, $-1
+DATA ·laneWindow+56(SB)/8, $-1
+DATA ·laneWindow+64(SB)/8, $0
+DATA ·laneWindow+72(SB)/8, $0
+DATA ·laneWindow+80(SB)/8, $0
+DATA ·laneWindow+88(SB)/8, $0
+GLOBL ·laneWindow(SB), RODATA|NOPTR, $96
 
 #define VECTORS2(o) \
 	MOV o(AX), Y12;     \

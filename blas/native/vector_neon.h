@@ -360,24 +360,6 @@ one:
 	BGE  one
 fold:
 	SUMS
-	ADDS $ONE, R6
-	BEQ  done
-scalar:
-	MOV  (R0), F4
-	MOV  (R1), F5
-	ELEMENTS
-	DOTS
-	MADD F20, F5, F28, F5
-	MADD F21, F5, F29, F5
-	MADD F22, F5, F30, F5
-	MADD F23, F5, F31, F5
-	MOV  F5, (R1)
-	ADD  $ES, R0
-	ADD  $ES, R1
-	NEXT
-	SUBS $1, R6
-	BNE  scalar
-done:
 	MOVD r+0(FP), R1
 	RESULTS(R1)
 	RET

@@ -303,8 +303,8 @@ func rowsEach(n int) int { return max(1<<15/max(n, 1), 16) }
 
 // Sytrd reduces the symmetric a, lower triangle read, to the tridiagonal
 // T = QᵀaQ with diagonal d and off-diagonal e; a and tau then hold Q for Ormtr.
-// Large matrices go through a band matrix, since one stage is bound by memory,
-// which costs Ormtr twice the operations.
+// Large matrices go through a band matrix, since one stage is bound by memory.
+// Ormtr then takes twice the operations.
 func (impl Implementation) Sytrd(a matrix, d, e, tau []float64) {
 	n := order(a)
 	mirror(a)
