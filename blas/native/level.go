@@ -43,7 +43,7 @@ type caches struct{ l1, l2, l3 int }
 // blocks are the sizes that the caches decide.
 type blocks struct {
 	kc int // steps of the inner dimension in one pass: a narrow panel stays in the first-level cache
-	nc int // columns of a wide block, a multiple of mr: it takes half of the second-level cache
+	nc int // columns of a wide block, a multiple of mr: it takes 3/8 of the second-level cache at most
 	l2 int // bytes of the second-level cache
 
 	slab int // bytes of packed rows shared by all threads: they live in the third-level cache
@@ -66,10 +66,12 @@ const (
 	mostSlab  = 8 << 20 // bytes: more would be memory that every product of a kind keeps
 )
 
-// blocks derives the blocking for tiles of mr×nr elements of size bytes.
+// blocks derives the blocking for tiles of mr×nr elements of size bytes. A block of columns takes 3/8 of the
+// second-level cache: its pages of memory fall on the sets of the cache at random, and of half of the cache so many
+// fall on the same sets in some processes that products take a tenth longer.
 func (c caches) blocks(mr, nr, size int) blocks {
 	kc := max(min(c.l1*7/8/(nr*size), mostSteps)&^15, 64)
-	return blocks{kc: kc, nc: max(c.l2/2/(kc*size)/mr, 1) * mr, l2: c.l2, slab: min(c.l3/4, mostSlab)}
+	return blocks{kc: kc, nc: max(c.l2*3/8/(kc*size)/mr, 1) * mr, l2: c.l2, slab: min(c.l3/4, mostSlab)}
 }
 
 // Blocking says how products of one precision are divided, and why so.
@@ -97,7 +99,7 @@ func (e *engine[T]) blocking(precision string) Blocking {
 		Why: []string{
 			fmt.Sprintf("%d steps of %d rows take %d of the %d bytes of the first-level cache, 7/8 at most",
 				e.kc, e.nr, e.kc*e.nr*size, c.l1),
-			fmt.Sprintf("%d columns of so many steps take %d of the %d bytes of the second-level cache, half at most",
+			fmt.Sprintf("%d columns of so many steps take %d of the %d bytes of the second-level cache, 3/8 at most",
 				e.nc, e.nc*e.kc*size, c.l2),
 			fmt.Sprintf("%d columns of so many take %d of those, 7/8 at most: products of so few read rows in place",
 				e.thinColumns(e.kc), e.thinColumns(e.kc)*e.kc*size),

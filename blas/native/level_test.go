@@ -18,8 +18,8 @@ func TestBlocks(t *testing.T) {
 				b.kc < mostSteps && (b.kc+16)*nr*size <= c.l1*7/8 {
 				t.Errorf("%+v, tile %v: %d steps", c, k, b.kc)
 			}
-			if panel := b.kc * mr * size; b.nc%mr != 0 || b.nc > mr && b.nc/mr*panel > c.l2/2 ||
-				(b.nc/mr+1)*panel <= c.l2/2 {
+			if panel := b.kc * mr * size; b.nc%mr != 0 || b.nc > mr && b.nc/mr*panel > c.l2*3/8 ||
+				(b.nc/mr+1)*panel <= c.l2*3/8 {
 				t.Errorf("%+v, tile %v: %d columns", c, k, b.nc)
 			}
 			if b.slab > c.l3/4 || b.slab > mostSlab || b.slab < min(c.l3/4, mostSlab) || b.l2 != c.l2 {
