@@ -2,7 +2,10 @@
 
 package native
 
-import "github.com/iokl/iokl/internal/par"
+import (
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/par"
+)
 
 // scratch is what one goroutine needs while it computes: a packed block, a tile
 // and the argument of the micro-kernel.
@@ -36,7 +39,8 @@ func (b *buffers[T]) release(s *scratch[T]) {
 // grow returns a slice of length n with unspecified contents, s's memory when it is large enough.
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]T, n)
+		s = make([]T, n)
+		memory.PreferHuge(s) // the packed rows of a product are 8 MiB, and their panels are fetched ahead
 	}
 	return s[:n]
 }
