@@ -27,11 +27,20 @@ GLOBL ·laneWindow(SB), RODATA|NOPTR, $96
 	VECTORS2(o);        \
 	MOV (o+64)(AX), Y14
 
+// The third vector is an operand in memory: an instruction less a step.
+#define PACKED3(o) VECTORS2(o)
+#define THIRD(o) (o+64)(AX)
+
 // func tileF64AVX2(t *tile): float64, 12×4.
 #define TILE ·tileF64AVX2
 #define ES 8
 #define LANES 4
 #define BCAST VBROADCASTSD
+#define BCAST2 VBROADCASTF128
+#define SWAP2(y) VPERMILPD $5, y, y
+#define BLEND VBLENDPD
+#define ODD 0xa
+#define EVEN 0x5
 #define FMA VFMADD231PD
 #define MOV VMOVUPD
 #define MUL VMULPD
@@ -45,6 +54,11 @@ GLOBL ·laneWindow(SB), RODATA|NOPTR, $96
 #define ES 4
 #define LANES 8
 #define BCAST VBROADCASTSS
+#define BCAST2 VBROADCASTSD
+#define SWAP2(y) VPERMILPS $0xb1, y, y
+#define BLEND VBLENDPS
+#define ODD 0xaa
+#define EVEN 0x55
 #define FMA VFMADD231PS
 #define MOV VMOVUPS
 #define MUL VMULPS
@@ -63,12 +77,22 @@ GLOBL ·laneWindow(SB), RODATA|NOPTR, $96
 	VECTORS2(o);              \
 	VCVTPS2PD (o+32)(AX), Y14
 
+#undef PACKED3
+#define PACKED3(o) VECTORS3(o)
+#undef THIRD
+#define THIRD(o) Y14
+
 // func tileMixedAVX2(t *tile): a float32 in panels of 24, of which 12 columns
 // enter; b and c float64. 12×4.
 #define TILE ·tileMixedAVX2
 #define ES 8
 #define LANES 4
 #define BCAST VBROADCASTSD
+#define BCAST2 VBROADCASTF128
+#define SWAP2(y) VPERMILPD $5, y, y
+#define BLEND VBLENDPD
+#define ODD 0xa
+#define EVEN 0x5
 #define FMA VFMADD231PD
 #define MOV VMOVUPD
 #define MUL VMULPD
