@@ -22,8 +22,8 @@ import "unsafe"
 // other, and counts them down.
 //
 // While it works the kernel fetches next into the second-level cache, lines
-// cache lines at every fourth step of p; a fetch never faults, so next may be
-// any address. kc ≥ 0.
+// cache lines for four steps of p, of AVX2 twice as many for eight; a fetch never
+// faults, so next may be any address. kc ≥ 0.
 //
 // The mixed kernels read a as float32 from panels of 2·MR columns of which MR enter.
 type tile struct {
