@@ -7,7 +7,7 @@
 //	BCAST FMA MOV MUL ADD MASKMOV  the instructions for the element type
 //	ALPHA(y)            alpha in all lanes of y
 //	BCAST2 SWAP2(y)     two elements in turn in the lanes of a vector; these exchanged
-//	BLEND ODD EVEN      lanes of two vectors; the masks of every second lane
+//	BLEND ODD           lanes of two vectors; the mask of the odd ones
 //	VECTORS2(o)         the first two vectors of a step of a at byte offset o from AX into Y12 and Y13
 //	VECTORS3(o)         also the third into Y14
 //	PACKED3(o) THIRD(o) of the three vectors those that the loop over packed rows loads, and where it has the third
@@ -89,7 +89,7 @@ one: \
 // The sums of two rows from those of a pair, times alpha in Y15.
 #define UNPAIR1(c, d) \
 	BLEND $ODD, d, c, Y14; \
-	BLEND $EVEN, d, c, d;  \
+	BLEND $ODD, c, d, d;   \
 	MUL   Y15, Y14, c;     \
 	MUL   Y15, d, d
 #define UNPAIR(c0, c1, c2, d0, d1, d2) \
@@ -109,32 +109,32 @@ one: \
 #define AHEAD 768
 
 #define DIRECTSTEPS(TIMES, LOAD, eight, one) \
-	TESTQ CX, CX;                \
-	JZ    one;                   \
+	TESTQ CX, CX;                 \
+	JZ    one;                    \
 eight: \
-	PREFETCHT0 AHEAD(BX);        \
-	PREFETCHT0 AHEAD(BX)(R8*1);  \
-	PREFETCHT0 AHEAD(BX)(R8*2);  \
-	PREFETCHT0 AHEAD(BX)(R9*1);  \
-	DIRECTSTEP(TIMES, LOAD, 0);    \
-	DIRECTSTEP(TIMES, LOAD, 1);    \
-	DIRECTSTEP(TIMES, LOAD, 2);    \
-	DIRECTSTEP(TIMES, LOAD, 3);    \
-	DIRECTSTEP(TIMES, LOAD, 4);    \
-	DIRECTSTEP(TIMES, LOAD, 5);    \
-	DIRECTSTEP(TIMES, LOAD, 6);    \
-	DIRECTSTEP(TIMES, LOAD, 7);    \
-	ADDQ  $(8*96), AX;           \
-	ADDQ  $(8*ES), BX;           \
-	DECQ  CX;                    \
-	JNZ   eight;                 \
+	PREFETCHT0 AHEAD(BX);         \
+	PREFETCHT0 AHEAD(BX)(R8*1);   \
+	PREFETCHT0 AHEAD(BX)(R8*2);   \
+	PREFETCHT0 AHEAD(BX)(R9*1);   \
+	DIRECTSTEP(TIMES, LOAD, 0);   \
+	DIRECTSTEP(TIMES, LOAD, 1);   \
+	DIRECTSTEP(TIMES, LOAD, 2);   \
+	DIRECTSTEP(TIMES, LOAD, 3);   \
+	DIRECTSTEP(TIMES, LOAD, 4);   \
+	DIRECTSTEP(TIMES, LOAD, 5);   \
+	DIRECTSTEP(TIMES, LOAD, 6);   \
+	DIRECTSTEP(TIMES, LOAD, 7);   \
+	ADDQ  $(8*96), AX;            \
+	ADDQ  $(8*ES), BX;            \
+	DECQ  CX;                     \
+	JNZ   eight;                  \
 one: \
-	TESTQ DX, DX;                \
-	JZ    finish;                \
-	DIRECTSTEP(TIMES, LOAD, 0);    \
-	ADDQ  $96, AX;               \
-	ADDQ  $ES, BX;               \
-	DECQ  DX;                    \
+	TESTQ DX, DX;                 \
+	JZ    finish;                 \
+	DIRECTSTEP(TIMES, LOAD, 0);   \
+	ADDQ  $96, AX;                \
+	ADDQ  $ES, BX;                \
+	DECQ  DX;                     \
 	JMP   one
 
 // One vector of c under the mask y: what acc holds, times alpha already, is added.
@@ -361,7 +361,6 @@ last:
 #undef SWAP2
 #undef BLEND
 #undef ODD
-#undef EVEN
 #undef TIMES2
 #undef TIMES3
 #undef ROW

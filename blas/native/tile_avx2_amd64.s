@@ -40,7 +40,6 @@ GLOBL ·laneWindow(SB), RODATA|NOPTR, $96
 #define SWAP2(y) VPERMILPD $5, y, y
 #define BLEND VBLENDPD
 #define ODD 0xa
-#define EVEN 0x5
 #define FMA VFMADD231PD
 #define MOV VMOVUPD
 #define MUL VMULPD
@@ -58,7 +57,6 @@ GLOBL ·laneWindow(SB), RODATA|NOPTR, $96
 #define SWAP2(y) VPERMILPS $0xb1, y, y
 #define BLEND VBLENDPS
 #define ODD 0xaa
-#define EVEN 0x55
 #define FMA VFMADD231PS
 #define MOV VMOVUPS
 #define MUL VMULPS
@@ -92,7 +90,6 @@ GLOBL ·laneWindow(SB), RODATA|NOPTR, $96
 #define SWAP2(y) VPERMILPD $5, y, y
 #define BLEND VBLENDPD
 #define ODD 0xa
-#define EVEN 0x5
 #define FMA VFMADD231PD
 #define MOV VMOVUPD
 #define MUL VMULPD
