@@ -59,7 +59,7 @@ func TestEncodings(t *testing.T) {
 				"VFCVTL": 8 * halves, "VFCVTL2": 8 * halves,
 			},
 			"dot":   {"VFMLA": 5, "FADD": 3, "FADDP": 1},
-			"axpy":  {"VFMLA": 5},
+			"outer": {"VFMLA": 5},
 			"scal":  {"FMUL": 5},
 			"dot4":  {"VFMLA": 12, "FADD": 4, "FADDP": 4},
 			"axpy4": {"VFMLA": 12},

@@ -72,7 +72,7 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 	if !ok {
 		return nil
 	}
-	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, tall: k.most}
+	f := &fewer{fewKernels: k, axpy: b.d.daxpy, s: s, tall: k.most}
 	f.shared, f.segment = max(s.rows()/f.rows, 1), fewSegment
 	if f.shared > 1 {
 		f.segment = fewShared

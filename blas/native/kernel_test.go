@@ -204,26 +204,50 @@ func vectorOnce(t *testing.T, rng *rand.Rand, k vectors, x, y, a []float64, ld i
 	size := 20 * float64(n+1)
 	near(t, "dot", k.dot(x, y), dotGeneric(x, y), n, size)
 
-	want := append([]float64(nil), y...)
-	axpyGeneric(0.7, x, want)
-	k.axpy(0.7, x, y)
-	same(t, "axpy", y, want, size)
-
-	want = append(want[:0], x...)
+	want := append([]float64(nil), x...)
 	scalGeneric(-1.3, want)
 	k.scal(-1.3, x)
 	same(t, "scal", x, want, size)
 
-	var r, s [4]float64
-	k.dot4(&r, a, ld, x)
-	dot4Generic(&s, a, ld, x)
+	r, s := k.dot4(a, ld, x), dot4Generic(a, ld, x)
 	same(t, "dot4", r[:], s[:], size)
 
 	w := [4]float64{1.5, -0.5, 2, 0.25}
 	want = append(want[:0], y...)
-	axpy4Generic(&w, a, ld, want)
-	k.axpy4(&w, a, ld, y)
+	axpy4Generic(w, a, ld, want)
+	k.axpy4(w, a, ld, y)
 	same(t, "axpy4", y, want, size)
+}
+
+// TestOuter compares sums of a matrix and an outer product, of rows of one length and of rows that grow or shrink, with
+// their definition, against unreadable pages.
+func TestOuter(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		rng := rand.New(rand.NewPCG(7, 1))
+		const most, rows = 37, 6
+		xs, m := atPageEnd[float64](t, most+rows), atPageEnd[float64](t, rows*(most+rows+4))
+		for n := range most {
+			for grow := -1; grow <= 1; grow++ {
+				for count := range rows {
+					last := n + max(count-1, 0)*grow
+					if last < 0 {
+						continue
+					}
+					w, ld := fill(rng, make([]float64, count)), most+rows+1
+					x := fill(rng, xs[len(xs)-max(n, last):])
+					a := fill(rng, m[len(m)-max(count-1, 0)*ld-last:])
+					want := append([]float64(nil), a...)
+					for i, v := range w {
+						for j := range n + i*grow {
+							want[i*ld+j] += 0.7 * v * x[max(-i*grow, 0)+j]
+						}
+					}
+					b.d.outer(0.7, w, x, n, a, ld, grow)
+					same(t, "outer", a, want, 20)
+				}
+			}
+		}
+	})
 }
 
 // TestSymv compares symmetric products with their definition, by either triangle, whole and in groups of rows. Operands
@@ -242,7 +266,10 @@ func TestSymv(t *testing.T) {
 						a[i] = math.NaN()
 					}
 					for i := range n {
-						lo, hi := triangleRow(ul, i, n)
+						lo, hi := 0, i+1
+						if ul == gblas.Upper {
+							lo, hi = i, n
+						}
 						for j := lo; j < hi; j++ {
 							v := rng.NormFloat64()
 							a[i*lda+j] = v

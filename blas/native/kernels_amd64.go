@@ -68,22 +68,22 @@ func fewF32AVX512(t *fewTile)
 func dotF64AVX2(x, y []float64) float64
 
 //go:noescape
-func axpyF64AVX2(alpha float64, x, y []float64)
+func outerF64AVX2(alpha float64, w, x []float64, n int, a []float64, ld, grow int)
 
 //go:noescape
 func scalF64AVX2(alpha float64, x []float64)
 
 //go:noescape
-func dot4F64AVX2(r *[4]float64, a []float64, ld int, x []float64)
+func dot4F64AVX2(a []float64, ld int, x []float64) [4]float64
 
 //go:noescape
-func axpy4F64AVX2(w *[4]float64, a []float64, ld int, y []float64)
+func axpy4F64AVX2(w [4]float64, a []float64, ld int, y []float64)
 
 //go:noescape
-func symvF64AVX2(t *symRows)
+func symvF64AVX2(t symRows)
 
 //go:noescape
-func symvF64AVX512(t *symRows)
+func symvF64AVX512(t symRows)
 
 // Measurements; see MeasurePeak and MeasureBandwidth.
 
@@ -142,7 +142,7 @@ func vectors64(l Level) vectors {
 		return genericVectors
 	}
 	v := vectors{
-		dot: dotF64AVX2, axpy: axpyF64AVX2, scal: scalF64AVX2, dot4: dot4F64AVX2, axpy4: axpy4F64AVX2,
+		dot: dotF64AVX2, outer: outerF64AVX2, scal: scalF64AVX2, dot4: dot4F64AVX2, axpy4: axpy4F64AVX2,
 		symv: symvF64AVX2, read: readF64AVX2,
 	}
 	if l == AVX512 {

@@ -33,19 +33,19 @@ func fewF32NEON(t *fewTile)
 func dotF64NEON(x, y []float64) float64
 
 //go:noescape
-func axpyF64NEON(alpha float64, x, y []float64)
+func outerF64NEON(alpha float64, w, x []float64, n int, a []float64, ld, grow int)
 
 //go:noescape
 func scalF64NEON(alpha float64, x []float64)
 
 //go:noescape
-func dot4F64NEON(r *[4]float64, a []float64, ld int, x []float64)
+func dot4F64NEON(a []float64, ld int, x []float64) [4]float64
 
 //go:noescape
-func axpy4F64NEON(w *[4]float64, a []float64, ld int, y []float64)
+func axpy4F64NEON(w [4]float64, a []float64, ld int, y []float64)
 
 //go:noescape
-func symv4F64NEON(r, w *[4]float64, a []float64, ld int, x, y []float64)
+func symv4F64NEON(w [4]float64, a []float64, ld int, x, y []float64) [4]float64
 
 // Measurements; see MeasurePeak.
 
@@ -81,7 +81,7 @@ func kernels32(l Level) kernels[float32] {
 func vectors64(l Level) vectors {
 	v := genericVectors
 	if l == NEON {
-		v.dot, v.axpy, v.scal = dotF64NEON, axpyF64NEON, scalF64NEON
+		v.dot, v.outer, v.scal = dotF64NEON, outerF64NEON, scalF64NEON
 		v.dot4, v.axpy4, v.symv = dot4F64NEON, axpy4F64NEON, symvBy(symv4F64NEON)
 	}
 	return v

@@ -44,10 +44,28 @@ func (e *double) daxpy(alpha float64, x, y []float64) {
 		return
 	}
 	for len(x) > vectorChunk {
-		e.axpy(alpha, x[:vectorChunk], y[:vectorChunk])
+		e.outer(alpha, one, x, vectorChunk, y, 0, 0)
 		x, y = x[vectorChunk:], y[vectorChunk:]
 	}
-	e.axpy(alpha, x, y)
+	e.outer(alpha, one, x, len(x), y[:len(x)], 0, 0)
+}
+
+// one is the weight of a single row.
+var one = []float64{1}
+
+// douter is outer on any number of elements.
+func (e *double) douter(alpha float64, w, x []float64, n int, a []float64, ld, grow int) {
+	widest := max(n, n+(len(w)-1)*grow)
+	if widest > vectorChunk {
+		for i, v := range w {
+			e.daxpy(alpha*v, x[max(-i*grow, 0):][:n+i*grow], a[i*ld:])
+		}
+		return
+	}
+	each := vectorChunk / max(widest, 1)
+	for i := 0; i < len(w); i += each {
+		e.outer(alpha, w[i:min(i+each, len(w))], x[max(-i*grow, 0):], n+i*grow, a[i*ld:], ld, grow)
+	}
 }
 
 func (e *double) dscal(alpha float64, x []float64) {

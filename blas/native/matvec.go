@@ -97,12 +97,10 @@ func (b *BLAS) Dgemv(
 
 // timesVector computes y += alpha·a·x for the len(y)×n a.
 func (e *double) timesVector(n int, alpha float64, a []float64, lda int, x, y []float64) {
-	s := e.getScratch(0)
 	i := 0
 	for ; i+4 <= len(y); i += 4 {
 		for j := 0; j < n; j += vectorChunk {
-			e.dot4(&s.r, a[i*lda+j:], lda, x[j:min(j+vectorChunk, n)])
-			for q, v := range s.r {
+			for q, v := range e.dot4(a[i*lda+j:], lda, x[j:min(j+vectorChunk, n)]) {
 				y[i+q] += alpha * v
 			}
 		}
@@ -110,26 +108,21 @@ func (e *double) timesVector(n int, alpha float64, a []float64, lda int, x, y []
 	for ; i < len(y); i++ {
 		y[i] += alpha * e.ddot(a[i*lda:i*lda+n], x[:n])
 	}
-	e.scratch.Put(s)
 }
 
 // vectorTimes computes y += alpha·aᵀ·x for the len(x)×len(y) a.
 func (e *double) vectorTimes(alpha float64, a []float64, lda int, x, y []float64) {
-	s := e.getScratch(0)
 	n := len(y)
 	i := 0
 	for ; i+4 <= len(x); i += 4 {
-		for q := range 4 {
-			s.w[q] = alpha * x[i+q]
-		}
+		w := [4]float64{alpha * x[i], alpha * x[i+1], alpha * x[i+2], alpha * x[i+3]}
 		for j := 0; j < n; j += vectorChunk {
-			e.axpy4(&s.w, a[i*lda+j:], lda, y[j:min(j+vectorChunk, n)])
+			e.axpy4(w, a[i*lda+j:], lda, y[j:min(j+vectorChunk, n)])
 		}
 	}
 	for ; i < len(x); i++ {
 		e.daxpy(alpha*x[i], a[i*lda:i*lda+n], y)
 	}
-	e.scratch.Put(s)
 }
 
 // Dger computes a += alpha·x·yᵀ.
@@ -147,11 +140,11 @@ func (b *BLAS) Dger(m, n int, alpha float64, x []float64, incX int, y []float64,
 		return
 	}
 	xs, ys := gather(m, x, incX), gather(n, y, incY)
-	rowJobs(m, n, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			e.daxpy(alpha*xs[i], ys, a[i*lda:i*lda+n])
-		}
-	})
+	if m*n < vectorElements { // no closure, hence no allocation
+		e.douter(alpha, xs, ys, n, a, lda, 0)
+		return
+	}
+	rowJobs(m, n, func(lo, hi int) { e.douter(alpha, xs[lo:hi], ys, n, a[lo*lda:], lda, 0) })
 }
 
 // Dsyr computes one triangle of a += alpha·x·xᵀ.
@@ -163,12 +156,7 @@ func (b *BLAS) Dsyr(ul gblas.Uplo, n int, alpha float64, x []float64, incX int, 
 		return
 	}
 	xs := gather(n, x, incX)
-	rowJobs(n, n, func(first, last int) {
-		for i := first; i < last; i++ {
-			lo, hi := triangleRow(ul, i, n)
-			e.daxpy(alpha*xs[i], xs[lo:hi], a[i*lda+lo:i*lda+hi])
-		}
-	})
+	rowJobs(n, n, func(first, last int) { e.outerTriangle(ul, first, last, alpha, xs, xs, a, lda) })
 }
 
 // Dsyr2 computes one triangle of a += alpha·(x·yᵀ + y·xᵀ).
@@ -183,22 +171,26 @@ func (b *BLAS) Dsyr2(
 		return
 	}
 	xs, ys := gather(n, x, incX), gather(n, y, incY)
-	rowJobs(n, n, func(first, last int) {
-		for i := first; i < last; i++ {
-			lo, hi := triangleRow(ul, i, n)
-			row := a[i*lda+lo : i*lda+hi]
-			e.daxpy(alpha*xs[i], ys[lo:hi], row)
-			e.daxpy(alpha*ys[i], xs[lo:hi], row)
-		}
-	})
+	if n*n < vectorElements { // no closure, hence no allocation
+		e.outerTwice(ul, 0, n, alpha, xs, ys, a, lda)
+		return
+	}
+	rowJobs(n, n, func(first, last int) { e.outerTwice(ul, first, last, alpha, xs, ys, a, lda) })
 }
 
-// triangleRow is the range of columns that row i of a triangle of order n holds.
-func triangleRow(ul gblas.Uplo, i, n int) (lo, hi int) {
+// outerTwice adds alpha·(x·yᵀ + y·xᵀ) to the rows from first on, before last, of one triangle of a.
+func (e *double) outerTwice(ul gblas.Uplo, first, last int, alpha float64, x, y, a []float64, lda int) {
+	e.outerTriangle(ul, first, last, alpha, x, y, a, lda)
+	e.outerTriangle(ul, first, last, alpha, y, x, a, lda)
+}
+
+// outerTriangle adds alpha·x·yᵀ to the rows from first on, before last, of one triangle of a.
+func (e *double) outerTriangle(ul gblas.Uplo, first, last int, alpha float64, x, y, a []float64, lda int) {
 	if ul == gblas.Lower {
-		return 0, i + 1
+		e.douter(alpha, x[first:last], y, first+1, a[first*lda:], lda, 1)
+		return
 	}
-	return i, n
+	e.douter(alpha, x[first:last], y[first:], len(y)-first, a[first*lda+first:], lda+1, -1)
 }
 
 func checkSym(ul gblas.Uplo, n int, a []float64, lda int) {

@@ -13,8 +13,6 @@ type scratch[T element] struct {
 	wide []T // a packed block of b, or in a thin product a narrow panel of a
 	edge [maxNR * maxMR]T
 	t    tile
-	r, w [4]T // arguments of the vector kernels
-	sym  symRows
 }
 
 // buffers keeps scratch and job memory between calls, so that a product of a

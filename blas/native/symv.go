@@ -59,7 +59,12 @@ func (b *BLAS) Dsymv(
 	case beta != 1:
 		e.dscal(beta, ys)
 	}
-	if alpha != 0 {
+	switch {
+	case alpha == 0:
+	case beta == 0 && symvGroups(n) == 1:
+		e.symvRows(ul, n, 0, n, a, lda, xs, ys)
+		e.dscal(alpha, ys)
+	default:
 		e.addSymv(ul, n, alpha, a, lda, xs, ys)
 	}
 	scatter(ys, y, incY)
@@ -72,16 +77,12 @@ func (e *double) addSymv(ul gblas.Uplo, n int, alpha float64, a []float64, lda i
 	s := e.getScratch(groups * n)
 	parts := s.wide
 	clear(parts)
-	if groups == 1 {
-		e.symvGroup(ul, n, 0, 1, a, lda, x, parts)
-	} else {
-		jobs := min(par.Threads(), groups)
-		par.For(jobs, func(job int) {
-			for g := groups * job / jobs; g < groups*(job+1)/jobs; g++ {
-				e.symvGroup(ul, n, g, groups, a, lda, x, parts)
-			}
-		})
-	}
+	jobs := min(par.Threads(), groups)
+	par.For(jobs, func(job int) {
+		for g := groups * job / jobs; g < groups*(job+1)/jobs; g++ {
+			e.symvGroup(ul, n, g, groups, a, lda, x, parts)
+		}
+	})
 	for g := range groups {
 		e.daxpy(alpha, parts[g*n:(g+1)*n], y)
 	}
@@ -104,11 +105,9 @@ func (e *double) symvGroup(ul gblas.Uplo, n, g, groups int, a []float64, lda int
 // off the diagonal times x_j to y_i and times x_i to y_j. Rows go in groups of four whose columns off the diagonal
 // block are a multiple of four: rows that are left over are the last of a lower triangle, the first of an upper one.
 func (e *double) symvRows(ul gblas.Uplo, n, r0, r1 int, a []float64, lda int, x, y []float64) {
-	s := e.getScratch(0)
-	t := &s.sym
+	t := symRows{ld: lda}
 	rest := (r1 - r0) % 4
 	first, i := r1-rest, r0
-	t.ld, t.upper = lda, 0
 	if ul == gblas.Upper {
 		first, i = r0, r0+rest
 		t.upper = 1
@@ -131,8 +130,6 @@ func (e *double) symvRows(ul gblas.Uplo, n, r0, r1 int, a []float64, lda int, x,
 		y[i] += e.ddot(row, x[lo:hi]) + a[i*lda+i]*x[i]
 		e.daxpy(x[i], row, y[lo:hi])
 	}
-	t.a, t.x, t.y = nil, nil, nil
-	e.scratch.Put(s)
 }
 
 // symRows is the argument of a kernel for groups of four rows of a symmetric matrix, of which one triangle is read. It
@@ -147,10 +144,9 @@ type symRows struct {
 }
 
 // symvBy is a kernel for symRows made of one for four rows and a positive multiple of four columns off the diagonal
-// block: it sets r to the rows times x and adds to y their sum with the weights w.
-func symvBy(symv4 func(r, w *[4]float64, a []float64, ld int, x, y []float64)) func(t *symRows) {
-	return func(t *symRows) {
-		var r, w [4]float64
+// block: it returns the rows times x and adds to y their sum with the weights w.
+func symvBy(symv4 func(w [4]float64, a []float64, ld int, x, y []float64) [4]float64) func(t symRows) {
+	return func(t symRows) {
 		at, n := 0, t.n
 		first, ul := -n, gblas.Lower // the first column, seen from the diagonal
 		if t.upper == 1 {
@@ -165,9 +161,7 @@ func symvBy(symv4 func(r, w *[4]float64, a []float64, ld int, x, y []float64)) f
 				row := unsafe.Slice((*float64)(unsafe.Add(t.a, 8*(at*(t.ld+1)+first))), 3*t.ld+n)
 				xs := unsafe.Slice((*float64)(unsafe.Add(t.x, 8*(at+first))), n)
 				ys := unsafe.Slice((*float64)(unsafe.Add(t.y, 8*(at+first))), n)
-				copy(w[:], x)
-				symv4(&r, &w, row, t.ld, xs, ys)
-				for q, v := range r {
+				for q, v := range symv4([4]float64(x), row, t.ld, xs, ys) {
 					y[q] += v
 				}
 			}

@@ -63,14 +63,17 @@ type kernels[T element] struct {
 	spin func(n int) int // n steps of multiply-adds on registers; returns the operations done, for measurements
 }
 
-// vectors are the routines on vectors of one instruction set. Slices have one length, at most vectorChunk.
+// vectors are the routines on vectors of one instruction set. Slices have one length, at most vectorChunk, and what outer
+// adds to has no more elements.
 type vectors struct {
-	dot   func(x, y []float64) float64                          // Σ x_i·y_i
-	axpy  func(alpha float64, x, y []float64)                   // y += alpha·x
-	scal  func(alpha float64, x []float64)                      // x *= alpha
-	dot4  func(r *[4]float64, a []float64, ld int, x []float64) // r[q] = Σ_i a[q·ld+i]·x_i
-	axpy4 func(w *[4]float64, a []float64, ld int, y []float64) // y_i += Σ_q w[q]·a[q·ld+i]
-	symv  func(t *symRows)                                      // y += a·x for groups of rows of a symmetric a
+	dot   func(x, y []float64) float64                         // Σ x_i·y_i
+	scal  func(alpha float64, x []float64)                     // x *= alpha
+	dot4  func(a []float64, ld int, x []float64) [4]float64    // Σ_i a[q·ld+i]·x_i for q < 4
+	axpy4 func(w [4]float64, a []float64, ld int, y []float64) // y_i += Σ_q w[q]·a[q·ld+i]
+	symv  func(t symRows)                                      // y += a·x for groups of rows of a symmetric a
+
+	// outer adds alpha·w_i·x to row i of a: to its first n + i·grow elements, for a grow of −1 those of x from i on.
+	outer func(alpha float64, w, x []float64, n int, a []float64, ld, grow int)
 
 	read func(x []float64) float64 // Σ x_i for a length that is a multiple of 32, for measurements
 }
@@ -128,6 +131,6 @@ func generic[T element]() kernels[T] {
 
 // genericVectors is the same for vectors.
 var genericVectors = vectors{
-	dot: dotGeneric, axpy: axpyGeneric, scal: scalGeneric, dot4: dot4Generic, axpy4: axpy4Generic,
+	dot: dotGeneric, outer: outerGeneric, scal: scalGeneric, dot4: dot4Generic, axpy4: axpy4Generic,
 	symv: symvBy(symv4Generic), read: readGeneric,
 }

@@ -198,28 +198,27 @@ func (e *double) someRows(t triangle, m int, b []float64, ldb int) {
 	e.scratch.Put(s)
 }
 
-// solveRows solves op(A)·x = b for the w columns of b by substitution, row by row.
-func (e *double) solveRows(t triangle, w int, b []float64, ldb int) {
-	s := e.getScratch(0)
+// solveRows solves op(A)·x = b for the columns of b by substitution, row by row.
+func (e *double) solveRows(t triangle, columns int, b []float64, ldb int) {
+	var w [4]float64
 	for k := range t.n {
 		i, from := k, 0 // k rows are done, from this one on
 		if !t.low {
 			i = t.n - 1 - k
 			from = i + 1
 		}
-		row, j := b[i*ldb:i*ldb+w], from
+		row, j := b[i*ldb:i*ldb+columns], from
 		for ; j+4 <= from+k; j += 4 {
-			for q := range s.w {
-				s.w[q] = -t.at(i, j+q)
+			for q := range w {
+				w[q] = -t.at(i, j+q)
 			}
-			e.axpy4(&s.w, b[j*ldb:], ldb, row)
+			e.axpy4(w, b[j*ldb:], ldb, row)
 		}
 		for ; j < from+k; j++ {
-			e.axpy(-t.at(i, j), b[j*ldb:j*ldb+w], row)
+			e.daxpy(-t.at(i, j), b[j*ldb:j*ldb+columns], row)
 		}
 		if !t.unit {
 			e.scal(1/t.at(i, i), row)
 		}
 	}
-	e.scratch.Put(s)
 }

@@ -20,10 +20,12 @@ func dotGeneric(x, y []float64) float64 {
 	return s0 + s1
 }
 
-func axpyGeneric(alpha float64, x, y []float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] += alpha * v
+func outerGeneric(alpha float64, w, x []float64, n int, a []float64, ld, grow int) {
+	for i, v := range w {
+		row, v := a[i*ld:][:n+i*grow], alpha*v
+		for j, e := range x[max(-i*grow, 0):][:len(row)] {
+			row[j] += v * e
+		}
 	}
 }
 
@@ -33,7 +35,7 @@ func scalGeneric(alpha float64, x []float64) {
 	}
 }
 
-func dot4Generic(r *[4]float64, a []float64, ld int, x []float64) {
+func dot4Generic(a []float64, ld int, x []float64) [4]float64 {
 	n := len(x)
 	a0, a1, a2, a3 := a[:n], a[ld:ld+n], a[2*ld:2*ld+n], a[3*ld:3*ld+n]
 	var s0, s1, s2, s3 float64
@@ -43,10 +45,10 @@ func dot4Generic(r *[4]float64, a []float64, ld int, x []float64) {
 		s2 += a2[i] * v
 		s3 += a3[i] * v
 	}
-	*r = [4]float64{s0, s1, s2, s3}
+	return [4]float64{s0, s1, s2, s3}
 }
 
-func axpy4Generic(w *[4]float64, a []float64, ld int, y []float64) {
+func axpy4Generic(w [4]float64, a []float64, ld int, y []float64) {
 	n := len(y)
 	a0, a1, a2, a3 := a[:n], a[ld:ld+n], a[2*ld:2*ld+n], a[3*ld:3*ld+n]
 	w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
@@ -55,7 +57,7 @@ func axpy4Generic(w *[4]float64, a []float64, ld int, y []float64) {
 	}
 }
 
-func symv4Generic(r, w *[4]float64, a []float64, ld int, x, y []float64) {
-	dot4Generic(r, a, ld, x)
+func symv4Generic(w [4]float64, a []float64, ld int, x, y []float64) [4]float64 {
 	axpy4Generic(w, a, ld, y)
+	return dot4Generic(a, ld, x)
 }

@@ -4,7 +4,7 @@
 #include "funcdata.h"
 
 #define DOT ·dotF64AVX2
-#define AXPY ·axpyF64AVX2
+#define OUTER ·outerF64AVX2
 #define SCAL ·scalF64AVX2
 #define DOT4 ·dot4F64AVX2
 #define AXPY4 ·axpy4F64AVX2
@@ -16,6 +16,7 @@
 #define MUL VMULPD
 #define ADD VADDPD
 #define BCAST VBROADCASTSD
+#define BCASTX VBROADCASTSD
 #define MOVS VMOVSD
 #define FMAS VFMADD231SD
 #define MULS VMULSD

@@ -1,9 +1,9 @@
 // The vector routines on 256-bit registers. They are included with these
 // names defined:
 //
-//	DOT AXPY SCAL DOT4 AXPY4        the routines, declared in kernels_amd64.go
+//	DOT OUTER SCAL DOT4 AXPY4       the routines, declared in kernels_amd64.go
 //	ES, LANES                       bytes of an element, elements of a vector
-//	MOV FMA MUL ADD BCAST           packed instructions
+//	MOV FMA MUL ADD BCAST           packed instructions, BCASTX of a register
 //	MOVS FMAS MULS                  their scalar forms
 //	HSUM(y, x, t)                   the sum of the lanes of y into the low lane of x, its
 //	                                lower half; t is scratch
@@ -67,13 +67,29 @@ done:
 	VZEROUPPER
 	RET
 
-// func axpy(alpha T, x, y []T)
-TEXT AXPY(SB), 0, $128-56
+// func outer(alpha T, w, x []T, n int, a []T, ld, grow int)
+TEXT OUTER(SB), 0, $128-104
 	NO_LOCAL_POINTERS
-	BCAST alpha+0(FP), Y14
-	MOVQ x_base+8(FP), SI
-	MOVQ x_len+16(FP), CX
-	MOVQ y_base+32(FP), DI
+	MOVS alpha+0(FP), X13
+	MOVQ w_base+8(FP), R8
+	MOVQ w_len+16(FP), R9
+	MOVQ x_base+32(FP), R10
+	MOVQ n+56(FP), R11
+	MOVQ a_base+64(FP), R12
+	MOVQ ld+88(FP), R13
+	IMULQ $ES, R13
+	MOVQ grow+96(FP), AX
+	MOVQ AX, BX
+	SARQ $63, BX
+	ANDQ $ES, BX // a row that is shorter than the one before begins an element later
+	TESTQ R9, R9
+	JZ   done
+row:
+	MULS (R8), X13, X14
+	BCASTX X14, Y14
+	MOVQ R10, SI
+	MOVQ R12, DI
+	MOVQ R11, CX
 	SUBQ $(4*LANES), CX
 	JLT  vectors
 four:
@@ -106,7 +122,7 @@ one:
 	JGE  one
 rest:
 	ADDQ $LANES, CX
-	JZ   done
+	JZ   next
 scalar:
 	MOVS (DI), X0
 	FMAS (SI), X14, X0
@@ -115,6 +131,13 @@ scalar:
 	ADDQ $ES, DI
 	DECQ CX
 	JNZ  scalar
+next:
+	ADDQ $ES, R8
+	ADDQ BX, R10
+	ADDQ R13, R12
+	ADDQ AX, R11
+	DECQ R9
+	JNZ  row
 done:
 	VZEROUPPER
 	RET
@@ -161,18 +184,17 @@ done:
 	VZEROUPPER
 	RET
 
-// func dot4(r *[4]T, a []T, ld int, x []T)
-TEXT DOT4(SB), 0, $128-64
+// func dot4(a []T, ld int, x []T) [4]T
+TEXT DOT4(SB), 0, $128-88
 	NO_LOCAL_POINTERS
-	MOVQ r+0(FP), DI
-	MOVQ a_base+8(FP), AX
-	MOVQ ld+32(FP), DX
+	MOVQ a_base+0(FP), AX
+	MOVQ ld+24(FP), DX
 	IMULQ $ES, DX
 	LEAQ (AX)(DX*1), BX
 	LEAQ (BX)(DX*1), R8
 	LEAQ (R8)(DX*1), R9
-	MOVQ x_base+40(FP), SI
-	MOVQ x_len+48(FP), CX
+	MOVQ x_base+32(FP), SI
+	MOVQ x_len+40(FP), CX
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -229,29 +251,28 @@ scalar:
 	DECQ CX
 	JNZ  scalar
 done:
-	MOVS X0, (DI)
-	MOVS X1, ES(DI)
-	MOVS X2, (2*ES)(DI)
-	MOVS X3, (3*ES)(DI)
+	MOVS X0, ret_0+56(FP)
+	MOVS X1, ret_1+64(FP)
+	MOVS X2, ret_2+72(FP)
+	MOVS X3, ret_3+80(FP)
 	VZEROUPPER
 	RET
 
-// func axpy4(w *[4]T, a []T, ld int, y []T)
-TEXT AXPY4(SB), 0, $128-64
+// func axpy4(w [4]T, a []T, ld int, y []T)
+TEXT AXPY4(SB), 0, $128-88
 	NO_LOCAL_POINTERS
-	MOVQ w+0(FP), DI
-	BCAST (DI), Y10
-	BCAST ES(DI), Y11
-	BCAST (2*ES)(DI), Y12
-	BCAST (3*ES)(DI), Y13
-	MOVQ a_base+8(FP), AX
-	MOVQ ld+32(FP), DX
+	BCAST w_0+0(FP), Y10
+	BCAST w_1+8(FP), Y11
+	BCAST w_2+16(FP), Y12
+	BCAST w_3+24(FP), Y13
+	MOVQ a_base+32(FP), AX
+	MOVQ ld+56(FP), DX
 	IMULQ $ES, DX
 	LEAQ (AX)(DX*1), BX
 	LEAQ (BX)(DX*1), R8
 	LEAQ (R8)(DX*1), R9
-	MOVQ y_base+40(FP), SI
-	MOVQ y_len+48(FP), CX
+	MOVQ y_base+64(FP), SI
+	MOVQ y_len+72(FP), CX
 	XORQ DX, DX
 	SUBQ $(2*LANES), CX
 	JLT  vectors
@@ -300,7 +321,7 @@ done:
 	RET
 
 #undef DOT
-#undef AXPY
+#undef OUTER
 #undef SCAL
 #undef DOT4
 #undef AXPY4
@@ -312,6 +333,7 @@ done:
 #undef MUL
 #undef ADD
 #undef BCAST
+#undef BCASTX
 #undef MOVS
 #undef FMAS
 #undef MULS

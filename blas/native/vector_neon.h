@@ -1,7 +1,7 @@
 // The vector routines on 128-bit registers. They are included with these
 // names defined:
 //
-//	DOT AXPY SCAL DOT4 AXPY4 SYMV4  the routines, declared in kernels_arm64.go
+//	DOT OUTER SCAL DOT4 AXPY4 SYMV4 the routines, declared in kernels_arm64.go
 //	ES, SHIFT                       bytes of an element, and their logarithm
 //	FMLA(d, n, m)                   d += n·m, on all elements
 //	FMLAE(d, n, m)                  d += n times element 0 of m
@@ -13,7 +13,8 @@
 // They read and write nothing beyond the length of their last slice and need no
 // alignment. The frame is larger than needed for the reason given in tile_avx512.h.
 //
-// Registers: R0 to R5 the slices, R6 elements left, R7 row length in bytes.
+// Registers: R0 to R5 the slices, R6 elements left, R7 row length in bytes; those of outer
+// beyond them go from row to row.
 
 #define FOUR (64/ES)
 #define ONE (16/ES)
@@ -77,13 +78,27 @@ done:
 	MOV F0, ret+48(FP)
 	RET
 
-// func axpy(alpha T, x, y []T)
-TEXT AXPY(SB), 0, $128-56
+// func outer(alpha T, w, x []T, n int, a []T, ld, grow int)
+TEXT OUTER(SB), 0, $128-104
 	NO_LOCAL_POINTERS
-	MOV  alpha+0(FP), F30
-	MOVD x_base+8(FP), R0
-	MOVD x_len+16(FP), R6
-	MOVD y_base+32(FP), R1
+	MOV  alpha+0(FP), F31
+	MOVD w_base+8(FP), R8
+	MOVD w_len+16(FP), R9
+	MOVD x_base+32(FP), R10
+	MOVD n+56(FP), R11
+	MOVD a_base+64(FP), R12
+	MOVD ld+88(FP), R13
+	LSL  $SHIFT, R13
+	MOVD grow+96(FP), R14
+	MOVD $ES, R15
+	AND  R14->63, R15, R15 // a row that is shorter than the one before begins an element later
+	CBZ  R9, done
+row:
+	MOV  (R8), F30
+	MULS F31, F30, F30
+	MOVD R10, R0
+	MOVD R12, R1
+	MOVD R11, R6
 	SUBS $FOUR, R6
 	BLT  vectors
 four:
@@ -108,7 +123,7 @@ one:
 	BGE  one
 rest:
 	ADDS $ONE, R6
-	BEQ  done
+	BEQ  next
 scalar:
 	MOV  (R0), F4
 	MOV  (R1), F0
@@ -118,6 +133,13 @@ scalar:
 	ADD  $ES, R1
 	SUBS $1, R6
 	BNE  scalar
+next:
+	ADD  $ES, R8
+	ADD  R15, R10
+	ADD  R13, R12
+	ADD  R14, R11
+	SUBS $1, R9
+	BNE  row
 done:
 	RET
 
@@ -199,26 +221,20 @@ done:
 	MADD F22, F2, F4, F2; \
 	MADD F23, F3, F4, F3
 
-#define RESULTS(to) \
-	MOV F0, (to);      \
-	MOV F1, ES(to);    \
-	MOV F2, (2*ES)(to); \
-	MOV F3, (3*ES)(to)
+#define WEIGHTS \
+	MOV w_0+0(FP), F28;  \
+	MOV w_1+8(FP), F29;  \
+	MOV w_2+16(FP), F30; \
+	MOV w_3+24(FP), F31
 
-#define WEIGHTS(from) \
-	MOV (from), F28;       \
-	MOV ES(from), F29;     \
-	MOV (2*ES)(from), F30; \
-	MOV (3*ES)(from), F31
-
-// func dot4(r *[4]T, a []T, ld int, x []T)
-TEXT DOT4(SB), 0, $128-64
+// func dot4(a []T, ld int, x []T) [4]T
+TEXT DOT4(SB), 0, $128-88
 	NO_LOCAL_POINTERS
-	MOVD a_base+8(FP), R2
-	MOVD ld+32(FP), R7
+	MOVD a_base+0(FP), R2
+	MOVD ld+24(FP), R7
 	ROWS
-	MOVD x_base+40(FP), R0
-	MOVD x_len+48(FP), R6
+	MOVD x_base+32(FP), R0
+	MOVD x_len+40(FP), R6
 	CLEAR4
 	VEOR V16.B16, V16.B16, V16.B16
 	VEOR V17.B16, V17.B16, V17.B16
@@ -266,20 +282,21 @@ scalar:
 	SUBS $1, R6
 	BNE  scalar
 done:
-	MOVD r+0(FP), R1
-	RESULTS(R1)
+	MOV F0, ret_0+56(FP)
+	MOV F1, ret_1+64(FP)
+	MOV F2, ret_2+72(FP)
+	MOV F3, ret_3+80(FP)
 	RET
 
-// func axpy4(w *[4]T, a []T, ld int, y []T)
-TEXT AXPY4(SB), 0, $128-64
+// func axpy4(w [4]T, a []T, ld int, y []T)
+TEXT AXPY4(SB), 0, $128-88
 	NO_LOCAL_POINTERS
-	MOVD w+0(FP), R1
-	WEIGHTS(R1)
-	MOVD a_base+8(FP), R2
-	MOVD ld+32(FP), R7
+	WEIGHTS
+	MOVD a_base+32(FP), R2
+	MOVD ld+56(FP), R7
 	ROWS
-	MOVD y_base+40(FP), R0
-	MOVD y_len+48(FP), R6
+	MOVD y_base+64(FP), R0
+	MOVD y_len+72(FP), R6
 	SUBS $(2*ONE), R6
 	BLT  vectors
 two:
@@ -325,17 +342,16 @@ scalar:
 done:
 	RET
 
-// func symv4(r, w *[4]T, a []T, ld int, x, y []T)
-TEXT SYMV4(SB), 0, $128-96
+// func symv4(w [4]T, a []T, ld int, x, y []T) [4]T
+TEXT SYMV4(SB), 0, $128-144
 	NO_LOCAL_POINTERS
-	MOVD w+8(FP), R1
-	WEIGHTS(R1)
-	MOVD a_base+16(FP), R2
-	MOVD ld+40(FP), R7
+	WEIGHTS
+	MOVD a_base+32(FP), R2
+	MOVD ld+56(FP), R7
 	ROWS
-	MOVD x_base+48(FP), R0
-	MOVD x_len+56(FP), R6
-	MOVD y_base+72(FP), R1
+	MOVD x_base+64(FP), R0
+	MOVD x_len+72(FP), R6
+	MOVD y_base+88(FP), R1
 	CLEAR4
 	SUBS $ONE, R6
 	BLT  fold
@@ -360,12 +376,14 @@ one:
 	BGE  one
 fold:
 	SUMS
-	MOVD r+0(FP), R1
-	RESULTS(R1)
+	MOV F0, ret_0+112(FP)
+	MOV F1, ret_1+120(FP)
+	MOV F2, ret_2+128(FP)
+	MOV F3, ret_3+136(FP)
 	RET
 
 #undef DOT
-#undef AXPY
+#undef OUTER
 #undef SCAL
 #undef DOT4
 #undef AXPY4
@@ -384,7 +402,6 @@ fold:
 #undef FOUR
 #undef ONE
 #undef ROWS
-#undef RESULTS
 #undef WEIGHTS
 #undef CLEAR4
 #undef ELEMENTS

@@ -4,7 +4,7 @@
 #include "funcdata.h"
 
 #define DOT ·dotF64NEON
-#define AXPY ·axpyF64NEON
+#define OUTER ·outerF64NEON
 #define SCAL ·scalF64NEON
 #define DOT4 ·dot4F64NEON
 #define AXPY4 ·axpy4F64NEON

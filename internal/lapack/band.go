@@ -13,9 +13,13 @@ import (
 const (
 	// bandWidth is the number of subdiagonals between the two stages.
 	bandWidth = 48
-	// TwoStageFrom is the order from which Sytrd and Syevals go through a band matrix. One stage takes .8 of the time
-	// of two at order 2200 and as long at 2600, where the triangle nears the size of the third-level cache.
+	// TwoStageFrom is the order from which Sytrd and Syevals go through a band matrix. One stage takes .85 of the time
+	// of two at order 1800, as long at 2200, and 1.3 times as long at 2600, where the triangle nears the size of the
+	// third-level cache; solves with the reflections of two stages take three times as long.
 	TwoStageFrom = 2400
+	// bundleSweeps is the most sweeps that one worker does side by side: each needs a block of 36 KiB of the band in
+	// the second-level cache. Two workers take .85 of the time of single sweeps with 4 to 8, .9 with 16.
+	bundleSweeps = 8
 	// chaseColumns is the most columns one task transforms back at a time.
 	chaseColumns = 64
 )
@@ -183,7 +187,7 @@ func (s *staircase) gather(impl Implementation, a matrix, s0, sweeps, k int) {
 // column s below its subdiagonal; what that fills in further down is chased off
 // the end, block by block (Lang, SIAM J. Sci. Comput. 14, 1993).
 //
-// Workers take the sweeps in turn. Step k of a sweep may run once the sweep
+// Workers take bundles of successive sweeps in turn. Step k of a sweep may run once the sweep
 // before has done its step k+1, so that they follow each other down the band.
 type chase struct {
 	impl Implementation
@@ -214,53 +218,87 @@ func newChase(impl Implementation, a matrix) *chase {
 // bounds are row-major matrices of stride chaseStride.
 func (c *chase) at(i, j int) int { return i*chaseStride + j + chaseStride }
 
-// work does sweeps until there are none left; their reflections go to a.
+// work does bundles of sweeps until there are none left; their reflections go to a.
 func (c *chase) work(a matrix) {
-	w := &chaseWorker{chase: c}
-	for s := int(c.next.Add(1)) - 1; s < c.n-2; s = int(c.next.Add(1)) - 1 {
-		w.sweep(s, sweepVectors(a, s))
-		c.done[s].Store(finished)
+	w := &chaseWorker{chase: c, sweeps: make([]sweep, c.bundle())}
+	for {
+		last := int(c.next.Add(int64(len(w.sweeps))))
+		first := last - len(w.sweeps)
+		if first >= c.n-2 {
+			return
+		}
+		w.run(a, first, min(last, c.n-2))
 	}
 }
 
+// bundle is the number of sweeps that a worker does side by side: at most bundleSweeps, and few enough for the bundles
+// of all workers to have room in half of the band.
+func (c *chase) bundle() int {
+	return min(max(c.n/(2*bandWidth*par.Threads()), 1), bundleSweeps)
+}
+
 // await returns when sweep s may do its step k.
-func (c *chase) await(s int, k int64) {
+func (c *chase) await(s, k int) {
 	if s == 0 {
 		return
 	}
-	if before := &c.done[s-1]; before.Load() < k+2 {
-		par.Until(func() bool { return before.Load() >= k+2 })
+	if before := &c.done[s-1]; before.Load() < int64(k+2) {
+		par.Until(func() bool { return before.Load() >= int64(k+2) })
 	}
 }
 
 // chaseWorker is one worker's scratch.
 type chaseWorker struct {
 	*chase
-	y, u, v [bandWidth]float64
+	sweeps []sweep
+	y      [bandWidth]float64
 }
 
-// sweep reduces column s. The reflection that acts on rows s+1+k·bandWidth on is
+// sweep reduces column s. The reflection of step k acts on the rows from s+1+k·bandWidth on. It is
 // kept from store[k·bandWidth], its factor in place of the leading 1.
-func (c *chaseWorker) sweep(s int, store []float64) {
-	r := s + 1
-	v, other := c.u[:min(bandWidth, c.n-r)], c.v[:]
-	c.await(s, 0)
-	tau := c.annihilate(r, s, v)
-	for k := int64(0); ; k++ {
-		c.await(s, k)
-		c.twoSided(r, v, tau)
-		at := r - s - 1
-		store[at] = tau
-		copy(store[at+1:at+len(v)], v[1:])
-		below := r + bandWidth
-		if below >= c.n {
-			return
-		}
-		next := other[:min(bandWidth, c.n-below)]
-		tau = c.offDiagonal(below, r, v, next, tau)
-		c.done[s].Store(k + 1)
-		r, v, other = below, next, v[:bandWidth]
+type sweep struct {
+	s, k    int // k is the next step; all are done at finished
+	store   []float64
+	vectors [2][bandWidth]float64 // of step k, at k%2, and of the next
+	tau     float64               // of step k
+}
+
+// run does the sweeps from first on, before last, side by side: each is a step behind the one before, so that a block
+// of the band serves all of them while it is in the cache.
+func (c *chaseWorker) run(a matrix, first, last int) {
+	sweeps := c.sweeps[:last-first]
+	for i := range sweeps {
+		sweeps[i].s, sweeps[i].k, sweeps[i].store = first+i, 0, sweepVectors(a, first+i)
 	}
+	for t := 0; sweeps[len(sweeps)-1].k < finished; t++ {
+		for i := range sweeps[:min(t+1, len(sweeps))] {
+			if sweeps[i].k < finished {
+				c.step(&sweeps[i])
+			}
+		}
+	}
+}
+
+// step does the next step of w.
+func (c *chaseWorker) step(w *sweep) {
+	r := w.s + 1 + w.k*bandWidth
+	v := w.vectors[w.k%2][:min(bandWidth, c.n-r)]
+	c.await(w.s, w.k)
+	if w.k == 0 {
+		w.tau = c.annihilate(r, w.s, v)
+	}
+	c.twoSided(r, v, w.tau)
+	at := r - w.s - 1
+	w.store[at] = w.tau
+	copy(w.store[at+1:at+len(v)], v[1:])
+	w.k++
+	if below := r + bandWidth; below < c.n {
+		next := w.vectors[w.k%2][:min(bandWidth, c.n-below)]
+		w.tau = c.offDiagonal(below, r, v, next, w.tau)
+	} else {
+		w.k = finished
+	}
+	c.done[w.s].Store(int64(w.k))
 }
 
 // annihilate finds the reflection that leaves column j only its first element of
