@@ -200,7 +200,7 @@ type chase struct {
 const chaseStride = 2 * bandWidth
 
 // finished is more steps than any sweep has.
-const finished = 1 << 60
+const finished = 1 << 30
 
 // newChase takes the band out of the upper triangle of a.
 func newChase(impl Implementation, a matrix) *chase {

@@ -53,21 +53,21 @@ func runGemm(ctx context.Context, env *bench.Env) error {
 	return nil
 }
 
-// gemmOne measures one shape on all backends in turn.
+// gemmOne measures one shape on all backends in turn, by a program that has a processor for each thread.
 func gemmOne(ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precision, threads int) error {
-	blas.SetThreads(threads)
-	defer blas.SetThreads(env.Threads)
+	processors := runtime.GOMAXPROCS(0)
+	bench.SetThreads(threads)
+	defer func() {
+		runtime.GOMAXPROCS(processors)
+		blas.SetThreads(env.Threads)
+	}()
 	flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
 	var all []bench.Contender
 	for _, be := range blas.Backends() {
-		run := gemmCall(be, s, prec)
-		if be.Name() == "gonum" && threads < env.Threads {
-			if flops > 4e9 {
-				continue // seconds that show nothing new
-			}
-			run = onProcessors(threads, run)
+		if be.Name() == "gonum" && threads < env.Threads && flops > 4e9 {
+			continue // seconds that show nothing new
 		}
-		all = append(all, bench.Contender{Name: be.Name(), Run: run})
+		all = append(all, bench.Contender{Name: be.Name(), Run: gemmCall(be, s, prec)})
 	}
 	results, err := bench.Race(ctx, productPlan(env), map[string]any{
 		"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads,
@@ -107,15 +107,6 @@ func gemmCall(be blas.Backend, s gemmShape, prec blas.Precision) func() error {
 	return func() error {
 		be.Sgemm(blas.NoTrans, blas.NoTrans, s.m, s.n, s.k, 1, a32, s.k, b32, s.n, 0, c32, s.n)
 		return nil
-	}
-}
-
-// onProcessors limits the processors of the program for run, where the backend has
-// no thread setting of its own.
-func onProcessors(n int, run func() error) func() error {
-	return func() error {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-		return run()
 	}
 }
 
