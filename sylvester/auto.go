@@ -57,9 +57,6 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 		if err := f.run(ctx, &s.plain, s.trial(c, f, enough, least)); !errors.Is(err, errSlow) {
 			return err
 		}
-		if !(c.growth(l, firstRank, 0, false) < triedShare*least) {
-			return f.run(ctx, best, nil) // a sketch, which may find another method, is not worth its cost
-		}
 		tried = true
 	}
 	chosen, err := s.choose(ctx, c, best, least, tried, f)
@@ -174,27 +171,31 @@ func (s *auto) direct(c *costs, sys System, n int, tol float64) (best method, le
 	return best, least
 }
 
-// leastIterative is the least that a first sketch and the iterations behind it can be
-// expected to cost, where those columns of L that weigh little need none.
-func (s *auto) leastIterative(c *costs, f *frame) float64 {
+// worthLooking reports whether a first sketch is worth its cost beside a direct method of cost least. Iterations behind
+// it have an even chance to be as few as can be expected, where those columns of L that weigh little need none, and half
+// of it after a trial of plain iterations that has failed.
+func (s *auto) worthLooking(c *costs, f *frame, least float64, tried bool) bool {
 	var w workload
 	w.single = f.Y.Rows >= mixedFrom && len(f.rho) >= mixedRank
+	chance := 1. / 2
+	if tried {
+		chance /= 2
+	}
 	passes, l, columns := -minIterPerDigit*math.Log10(f.opt.Tol), float64(f.Y.Rows), 0.0
 	for _, rho := range f.rho {
 		columns += rho / f.rho[0]
 	}
-	return c.growth(f.Y.Rows, firstRank, 0, w.single) + w.iterationCost(c, firstRank).total(passes, passes*columns, l,
-		firstRank)
+	iterations := w.iterationCost(c, firstRank).total(passes, passes*columns, l, firstRank)
+	return chance*(least-iterations) > c.growth(f.Y.Rows, firstRank, 0, w.single)
 }
 
-// choose compares the direct method, of cost least, with the iterative ones. The sketch grows
-// while a larger one may change the choice and costs little compared with the solve. tried says
-// that plain iterations were found too slow; they are then left out.
+// choose compares the direct method, of cost least, with the iterative ones. The sketch grows, by a factor of two each
+// time, while iterations behind a larger one are the cheapest method. tried says that plain iterations were found too
+// slow; they are then left out.
 func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, tried bool, f *frame) (method, error) {
 	it := s.sketched
 	l := f.Y.Rows
-	least *= surely
-	if it.sk.Q.Rows != l && s.leastIterative(c, f) > least {
+	if it.sk.Q.Rows != l && !s.worthLooking(c, f, least, tried) {
 		return best, nil
 	}
 	if err := it.survey(ctx, f); err != nil {
@@ -214,10 +215,7 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 		}
 		rank, sketched := it.load.bestRank(model, c, q, max(q, it.maxRank(l)), 1)
 		lowest := min(least, plain, sketched)
-		more := c.growth(l, min(2*q, it.maxRank(l)), q, it.load.single)
-		growSketch := min(plain, sketched) < undecided*least && more < lookShare*lowest || lowest == sketched &&
-			rank > 2*q
-		if growSketch {
+		if lowest == sketched && rank > 2*q {
 			grown, err := it.growTo(ctx, f, 2*q)
 			if err != nil {
 				return nil, err

@@ -24,12 +24,8 @@ const (
 	sketchOutputs   = 2      // outputs up to which a caller has no use for a sketch
 	trialRank       = 8      // rank of L up to which plain iterations are tried first,
 	trialIter       = 8      // where the trial can have so many, fewer do not tell the pace,
-	trialShare      = 2. / 3 // of what a first sketch costs; after a trial that failed, a sketch
-	triedShare      = 0.08   // is made where it costs at most this part of the direct method
+	trialShare      = 2. / 3 // of what a first sketch costs
 	minIterPerDigit = 0.75   // lower bound of iterations per decimal digit before any have run
-	surely          = 0.9    // part of a direct method's cost that iterations, whose cost is estimated, may have
-	undecided       = 1.5    // multiple of that up to which a larger sketch may change the choice,
-	lookShare       = 0.07   // for this part of the cheapest method's cost
 	leastGrowth     = 1.25   // least factor on the rank for which a sketch grows
 
 	// Iterations behind a sketch are watched where a factor in single precision could serve: from watchShare of its
@@ -100,7 +96,7 @@ type costs struct {
 	plain    iterationCost
 	sketched iterationCost
 	sketch   [5]float64 // growth of a sketch: constant, l and l² for each column, l·q², q²
-	factor   [2]float64 // Cholesky factorization for one shift: l² and l³
+	factor   [3]float64 // Cholesky factorizations: l², and for each shift l² and l³
 	single   [3]float64 // the same in blocks of single precision, l³; a solve with it: l², and l² for each column
 	reduce   [3]float64 // tridiagonal reduction: l, l² and l³
 	eigen    [3]float64 // eigendecomposition: l², l³, and l³ beyond the cache
@@ -128,7 +124,7 @@ var nativeCosts = costs{
 		pass: [3]float64{2.2e4, 0.06, 0.04}, column: [2]float64{0.017, 6.5}, passSketch: 0.8, columnSketch: 0.05,
 	},
 	sketch:       [5]float64{3e5, 30, 0.047, 0.05, 200},
-	factor:       [2]float64{6.5, 0.0026},
+	factor:       [3]float64{10, 2, 0.003},
 	single:       [3]float64{0.0016, 0.4, 0.02},
 	reduce:       [3]float64{2.4e3, 5, 0.024},
 	eigen:        [3]float64{80, 0.03, 0.015},
@@ -141,7 +137,7 @@ var nativeCosts = costs{
 // do not use it, see [blas.Beside].
 var libraryCosts = costs{
 	plain: nativeCosts.plain, sketched: nativeCosts.sketched, sketch: nativeCosts.sketch,
-	factor: [2]float64{8.5, 0.0025}, single: nativeCosts.single, reduce: [3]float64{0, 25, 0.02},
+	factor: [3]float64{5, 8.5, 0.0025}, single: nativeCosts.single, reduce: [3]float64{0, 25, 0.02},
 	eigen: [3]float64{65, 0.055, 0}, byFactor: 0.035,
 	byVectors: 0.08, readReflectors: [2]float64{4, 6}, byReflectors: [2]float64{0.2, 0.2},
 }
@@ -311,7 +307,7 @@ func cacheExcess(l int) float64 { return max(0, float64(l)/1000-1) }
 // cholesky predicts the solver of that name for the given number of shifts.
 func (c *costs) cholesky(l, r, shifts int) float64 {
 	fl := float64(l)
-	return fl * fl * (5 + float64(shifts)*(c.factor[0]+c.factor[1]*fl) + c.byFactor*float64(r))
+	return fl * fl * (c.factor[0] + float64(shifts)*(c.factor[1]+c.factor[2]*fl) + c.byFactor*float64(r))
 }
 
 // tridiagonal and eigendecomposition predict those solvers for r columns.
