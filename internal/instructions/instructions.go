@@ -3,6 +3,7 @@
 package instructions
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 
@@ -13,20 +14,24 @@ import (
 // or avx512 on amd64, and generic or neon on arm64. It is read when a program starts.
 const Variable = "IOKL_INSTRUCTIONS"
 
-var most = allowed(os.Getenv(Variable))
+var most, unknown = allowed(os.Getenv(Variable))
+
+// Check returns an error where the variable has a value that means nothing. It limits nothing then.
+func Check() error { return unknown }
 
 // level is 0 for generic, 1 for what every processor of the last ten years has, and 2 for more.
 type level int
 
-func allowed(name string) level {
+func allowed(name string) (level, error) {
 	switch name {
 	case "generic":
-		return 0
+		return 0, nil
 	case "avx2", "neon":
-		return 1
-	default:
-		return 2
+		return 1, nil
+	case "", "avx512":
+		return 2, nil
 	}
+	return 2, fmt.Errorf("%s=%s: must be generic, neon, avx2, or avx512", Variable, name)
 }
 
 // AVX2 allows 256-bit vectors with fused multiply-add.

@@ -14,7 +14,11 @@ func TestAllowed(t *testing.T) {
 		{"avx512", true, true},
 		{"", true, true},
 	} {
-		got, whole := allowed(c.name), level(2)
+		got, err := allowed(c.name)
+		if err != nil {
+			t.Error(err)
+		}
+		whole := level(2)
 		vectors, widest := got.avx2() || got.neon(), got.avx512()
 		if vectors && !c.vectors || widest && !c.widest {
 			t.Errorf("%q allows too much", c.name)
@@ -22,5 +26,8 @@ func TestAllowed(t *testing.T) {
 		if c.vectors && vectors != (whole.avx2() || whole.neon()) || c.widest && widest != whole.avx512() {
 			t.Errorf("%q allows too little", c.name)
 		}
+	}
+	if l, err := allowed("avx3"); err == nil || l != 2 {
+		t.Errorf("an unknown name: level %d, %v", l, err)
 	}
 }

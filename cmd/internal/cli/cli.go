@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/cmd/internal/status"
+	"github.com/iokl/iokl/internal/instructions"
 )
 
 // New is the command of that name with its subcommands. The folder help has a file for it and for each of them: a line,
@@ -84,7 +85,10 @@ func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := instructions.Check()
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if out.err != nil {
 		err = status.Failure(fmt.Errorf("standard output: %w", out.err))
 	}
