@@ -37,22 +37,22 @@
 
 // The groups: WEIGHTS loads elements of x, EIGHT does eight columns, FOLD adds the upper half of a sum to its lower half.
 #define GROUPS(WEIGHTS, EIGHT, FOLD) \
-	NO_LOCAL_POINTERS;             \
-	MOVQ t_a+0(FP), AX;            \
-	MOVQ t_x+8(FP), SI;            \
-	MOVQ t_y+16(FP), DI;           \
-	MOVQ t_ld+24(FP), DX;          \
-	SHLQ $3, DX;                   \
-	MOVQ t_n+32(FP), CX;           \
-	SHLQ $3, CX;                   \
-	MOVQ t_groups+40(FP), R10;     \
-	LEAQ ·laneWindow(SB), R12;     \
-	CMPQ t_upper+48(FP), $0;       \
-	JEQ  lower;                    \
-	MOVQ $-32, R11;                \
-	ADDQ $32, R12;                 \
-	LEAQ -8(R12), R15;             \
-	JMP  group;                    \
+	NO_LOCAL_POINTERS;         \
+	MOVQ t_a+0(FP), AX;        \
+	MOVQ t_x+8(FP), SI;        \
+	MOVQ t_y+16(FP), DI;       \
+	MOVQ t_ld+24(FP), DX;      \
+	SHLQ $3, DX;               \
+	MOVQ t_n+32(FP), CX;       \
+	SHLQ $3, CX;               \
+	MOVQ t_groups+40(FP), R10; \
+	LEAQ ·laneWindow(SB), R12; \
+	CMPQ t_upper+48(FP), $0;   \
+	JEQ  lower;                \
+	MOVQ $-32, R11;            \
+	ADDQ $32, R12;             \
+	LEAQ -8(R12), R15;         \
+	JMP  group;                \
 	lower:                         \
 	MOVQ       CX, R11;            \
 	ADDQ       $56, R12;           \
