@@ -172,8 +172,8 @@ func (s *auto) direct(c *costs, sys System, n int, tol float64) (best method, le
 }
 
 // worthLooking reports whether a first sketch is worth its cost beside a direct method of cost least. Iterations behind
-// it have an even chance to be as few as can be expected, where those columns of L that weigh little need none, and half
-// of it after a trial of plain iterations that has failed.
+// it have an even chance to be the fewest possible, where those columns of L that weigh little need none, and half of
+// that chance after a trial of plain iterations that has failed.
 func (s *auto) worthLooking(c *costs, f *frame, least float64, tried bool) bool {
 	var w workload
 	w.single = f.Y.Rows >= mixedFrom && len(f.rho) >= mixedRank

@@ -63,8 +63,8 @@ type kernels[T element] struct {
 	spin func(n int) int // n steps of multiply-adds on registers; returns the operations done, for measurements
 }
 
-// vectors are the routines on vectors of one instruction set. Slices have one length, at most vectorChunk, and what outer
-// adds to has no more elements.
+// vectors are the routines on vectors of one instruction set. Slices have one length, at most vectorChunk, and what
+// outer adds to has no more elements.
 type vectors struct {
 	dot   func(x, y []float64) float64                         // Σ x_i·y_i
 	scal  func(alpha float64, x []float64)                     // x *= alpha
