@@ -3,6 +3,7 @@
 package lapack
 
 import (
+	"runtime"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
@@ -80,7 +81,8 @@ func (impl Implementation) twoStage(a matrix, d, e, tau []float64) {
 	impl.reduceToBand(a, tau)
 	n := a.Rows
 	c := newChase(impl, a)
-	par.For(par.Threads(), func(int) { c.work(a) })
+	// Workers wait for each other at every step, so that more of them than run at once would take seconds.
+	par.For(min(par.Threads(), runtime.GOMAXPROCS(0)), func(int) { c.work(a) })
 	for i := range n {
 		d[i] = c.band[c.at(i, i)]
 		if i+1 < n {
