@@ -24,7 +24,7 @@ const (
 	sketchOutputs   = 2      // outputs up to which a caller has no use for a sketch
 	trialRank       = 8      // rank of L up to which plain iterations are tried first,
 	trialIter       = 8      // where the trial can have so many, fewer do not tell the pace,
-	trialShare      = 2. / 3 // of what a first sketch costs
+	trialShare      = 2. / 3 // for this part of what a first sketch costs
 	minIterPerDigit = 0.75   // lower bound of iterations per decimal digit before any have run
 	leastGrowth     = 1.25   // least factor on the rank for which a sketch grows
 

@@ -81,8 +81,11 @@ func (impl Implementation) twoStage(a matrix, d, e, tau []float64) {
 	impl.reduceToBand(a, tau)
 	n := a.Rows
 	c := newChase(impl, a)
-	// Workers wait for each other at every step, so that more of them than run at once would take seconds.
-	par.For(min(par.Threads(), runtime.GOMAXPROCS(0)), func(int) { c.work(a) })
+	// Workers wait for each other at every step, so that more of them than run at once would take seconds. Their
+	// bundles have room in half of the band.
+	workers := min(par.Threads(), runtime.GOMAXPROCS(0))
+	bundle := min(max(n/(2*bandWidth*workers), 1), bundleSweeps)
+	par.For(workers, func(int) { c.work(a, bundle) })
 	for i := range n {
 		d[i] = c.band[c.at(i, i)]
 		if i+1 < n {
@@ -220,23 +223,17 @@ func newChase(impl Implementation, a matrix) *chase {
 // bounds are row-major matrices of stride chaseStride.
 func (c *chase) at(i, j int) int { return i*chaseStride + j + chaseStride }
 
-// work does bundles of sweeps until there are none left; their reflections go to a.
-func (c *chase) work(a matrix) {
-	w := &chaseWorker{chase: c, sweeps: make([]sweep, c.bundle())}
+// work does bundles of so many sweeps until there are none left; their reflections go to a.
+func (c *chase) work(a matrix, bundle int) {
+	w := &chaseWorker{chase: c, sweeps: make([]sweep, bundle)}
 	for {
-		last := int(c.next.Add(int64(len(w.sweeps))))
-		first := last - len(w.sweeps)
+		last := int(c.next.Add(int64(bundle)))
+		first := last - bundle
 		if first >= c.n-2 {
 			return
 		}
 		w.run(a, first, min(last, c.n-2))
 	}
-}
-
-// bundle is the number of sweeps that a worker does side by side: at most bundleSweeps, and few enough for the bundles
-// of all workers to have room in half of the band.
-func (c *chase) bundle() int {
-	return min(max(c.n/(2*bandWidth*par.Threads()), 1), bundleSweeps)
 }
 
 // await returns when sweep s may do its step k.
