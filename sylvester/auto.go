@@ -3,10 +3,12 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"runtime/debug"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -52,28 +54,18 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 	if alwaysDirect(l, n) {
 		return f.run(ctx, best, nil)
 	}
-	tried := false
-	if enough := c.trialLength(l, len(f.rho)); enough >= trialIter && s.sketched.sk.Q.Rows != l {
-		if err := f.run(ctx, &s.plain, s.trial(c, f, enough, least)); !errors.Is(err, errSlow) {
-			return err
-		}
-		tried = true
-	}
-	chosen, err := s.choose(ctx, c, best, least, tried, f)
+	p, err := s.choose(ctx, c, best, least, f)
 	if err != nil {
 		return err
 	}
-	if chosen != method(s.sketched) || best != method(&s.single) {
-		return s.finish(ctx, f, chosen)
+	if p.other == nil {
+		return s.finish(ctx, f, p.method)
 	}
-	q := float64(s.sketched.sk.low.rank())
-	each := s.sketched.load.iterationCost(c, int(q)).total(1, float64(len(f.rho)), float64(l), q)
-	err = f.run(ctx, chosen, s.watch(f.opt.Tol, int(watchShare*least/each), each,
-		func(float64) float64 { return least }))
+	err = f.run(ctx, p.method, s.watch(f.opt.Tol, p))
 	if !errors.Is(err, errSlow) {
 		return err
 	}
-	return s.finish(ctx, f, best)
+	return s.finish(ctx, f, p.other)
 }
 
 // finish solves by the method chosen. A factor in single precision takes the place of the sketch in memory, and where
@@ -99,24 +91,15 @@ func alwaysDirect(l, n int) bool {
 	return l <= directOrder || n > directOutputs*l && l <= directMost
 }
 
-// errSlow ends a trial, which then leaves C as it was.
+// errSlow ends iterations, which then leave C as it was.
 var errSlow = errors.New("sylvester: another method is expected to be faster")
 
-// trial watches plain iterations. From the iteration enough on it ends them when those
-// to come are expected to cost more than the direct method, or than a sketch and half
-// as many iterations behind it, which is what a first sketch saves as a rule.
-func (s *auto) trial(c *costs, f *frame, enough int, least float64) func(Step) error {
-	l, r := float64(f.Y.Rows), float64(len(f.rho))
-	each, behind := c.plain.total(1, r, l, 0), c.sketched.total(1, r, l, firstRank)
-	sketch := c.growth(f.Y.Rows, firstRank, 0, false)
-	return s.watch(f.opt.Tol, enough, each, func(left float64) float64 { return min(least, sketch+behind*left/2) })
-}
-
-// watch ends iterations to tol, of the cost each, when those to come are expected, from the iteration enough on, to
-// cost more than other says of their number. The pace of the second half of the iterations done predicts how many are
-// to come: the first digits often take fewer iterations than the others.
-func (s *auto) watch(tol float64, enough int, each float64, other func(left float64) float64) func(Step) error {
+// watch ends iterations, when there have been as many as were predicted, if those to come are expected to cost more than
+// the other method. The pace of the second half of the iterations done predicts how many are to come: the first digits
+// often take fewer iterations than the others.
+func (s *auto) watch(tol float64, p plan) func(Step) error {
 	s.lowest = s.lowest[:0]
+	enough := max(int(p.cost/p.each), 1)
 	return func(step Step) error {
 		now := step.Residual
 		done := len(s.lowest)
@@ -124,23 +107,15 @@ func (s *auto) watch(tol float64, enough int, each float64, other func(left floa
 			now = min(now, s.lowest[done-1])
 		}
 		s.lowest = append(s.lowest, now)
-		if done < max(enough, 1) || !(now > tol) {
+		if done < enough || !(now > tol) {
 			return nil
 		}
 		left := math.Log(now/tol) / math.Log(s.lowest[done/2]/now) * float64(done-done/2)
-		if each*left > other(left) {
+		if p.each*left > p.less {
 			return errSlow
 		}
 		return nil
 	}
-}
-
-// trialLength is how many plain iterations on r columns a trial has at least, 0 for none.
-func (c *costs) trialLength(l, r int) int {
-	if r > trialRank {
-		return 0
-	}
-	return int(trialShare * c.growth(l, firstRank, 0, false) / c.plain.total(1, float64(r), float64(l), 0))
 }
 
 // direct returns the cheapest direct method that memory holds, and its predicted cost; plain iterations and +Inf where
@@ -171,67 +146,66 @@ func (s *auto) direct(c *costs, sys System, n int, tol float64) (best method, le
 	return best, least
 }
 
-// worthLooking reports whether a first sketch is worth its cost beside a direct method of cost least. Iterations behind
-// it have an even chance to be the fewest possible, where those columns of L that weigh little need none, and half of
-// that chance after a trial of plain iterations that has failed.
-func (s *auto) worthLooking(c *costs, f *frame, least float64, tried bool) bool {
-	var w workload
-	w.single = f.Y.Rows >= mixedFrom && len(f.rho) >= mixedRank
-	chance := 1. / 2
-	if tried {
-		chance /= 2
-	}
-	passes, l, columns := -minIterPerDigit*math.Log10(f.opt.Tol), float64(f.Y.Rows), 0.0
-	for _, rho := range f.rho {
-		columns += rho / f.rho[0]
-	}
-	iterations := w.iterationCost(c, firstRank).total(passes, passes*columns, l, firstRank)
-	return chance*(least-iterations) > c.growth(f.Y.Rows, firstRank, 0, w.single)
+// plan is a method and, where that iterates, the one that follows when it turns out to be slow.
+type plan struct {
+	method, other method
+	cost, each    float64 // of the method, and of an iteration of it
+	less          float64 // of the other method
 }
 
-// choose compares the direct method, of cost least, with the iterative ones. The sketch grows, by a factor of two each
-// time, while iterations behind a larger one are the cheapest method. tried says that plain iterations were found too
-// slow; they are then left out.
-func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, tried bool, f *frame) (method, error) {
-	it := s.sketched
-	l := f.Y.Rows
-	if it.sk.Q.Rows != l && !s.worthLooking(c, f, least, tried) {
-		return best, nil
+// choose compares the direct method, of cost least, with the iterative ones, by what a sample of K tells, or a sketch
+// where K shows no elements. The sketch grows, by a factor of two each time, while iterations behind a larger one are
+// the cheapest method.
+func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, f *frame) (plan, error) {
+	it, l, r := s.sketched, f.Y.Rows, len(f.rho)
+	cheap := c.plain.total(1, float64(r), float64(l), 0) < watchShare*least
+	if err := it.view(f, cheap); err != nil || r == 0 {
+		return plan{method: best}, err
 	}
-	if err := it.survey(ctx, f); err != nil {
-		return nil, err
+	if len(it.model.sampled) == 0 {
+		if err := it.firstSketch(ctx, f); err != nil {
+			return plan{}, err
+		}
 	}
-	if len(f.rho) == 0 || it.sk.low.rank() == 0 {
-		return best, nil // nothing that a sketch could tell
-	}
-	it.load.single = it.expectsSingle(f)
 	for {
 		q := it.sk.low.rank()
-		model := &it.model
-		model.fit(l, it.sk.low.s)
-		plain := it.load.solveBy(model, 0, c)
-		if tried {
-			plain = math.Inf(1)
-		}
-		rank, sketched := it.load.bestRank(model, c, q, max(q, it.maxRank(l)), 1)
-		lowest := min(least, plain, sketched)
-		if lowest == sketched && rank > 2*q {
-			grown, err := it.growTo(ctx, f, 2*q)
+		plain := it.load.solveBy(&it.model, 0, c, least)
+		rank, sketched := it.load.bestRank(&it.model, c, q, max(q, it.maxRank(l)), 1, min(least, plain))
+		if sketched < min(least, plain) && rank > q {
+			grown, err := s.grow(ctx, f)
 			if err != nil {
-				return nil, err
+				return plan{}, err
 			}
 			if grown {
 				continue
 			}
+			if it.sk.low.rank() == 0 {
+				return plan{method: best}, nil // K is not positive semidefinite
+			}
 		}
-		switch lowest {
-		case sketched:
-			return it, nil
-		case plain:
-			return &s.plain, nil
+		fr, fl := float64(r), float64(l)
+		ways := []plan{
+			{method: best, cost: least},
+			{method: &s.plain, cost: plain, each: c.plain.total(1, fr, fl, 0)},
+			{method: it, cost: sketched, each: it.load.iterationCost(c, q).total(1, fr, fl, float64(q))},
 		}
-		return best, nil
+		slices.SortStableFunc(ways, func(a, b plan) int { return cmp.Compare(a.cost, b.cost) })
+		p := ways[0]
+		if p.less = ways[1].cost; p.each > 0 && !math.IsInf(p.less, 1) {
+			p.other = ways[1].method
+		}
+		return p, nil
 	}
+}
+
+// grow makes the first sketch or doubles the one there is, and reports whether it is larger than before.
+func (s *auto) grow(ctx context.Context, f *frame) (bool, error) {
+	it := s.sketched
+	if it.sk.Q.Rows != f.Y.Rows {
+		err := it.firstSketch(ctx, f)
+		return it.sk.low.rank() > 0, err
+	}
+	return it.growTo(ctx, f, 2*it.sk.low.rank())
 }
 
 func (s *auto) sketch(ctx context.Context, f *frame) (*lowRank, error) {
@@ -241,8 +215,8 @@ func (s *auto) sketch(ctx context.Context, f *frame) (*lowRank, error) {
 	}
 	c := costsOf(s.be)
 	best, least := s.direct(c, f.sys, n, f.opt.Tol)
-	chosen, err := s.choose(ctx, c, best, least, false, f)
-	if err != nil || chosen != method(s.sketched) {
+	p, err := s.choose(ctx, c, best, least, f)
+	if err != nil || p.method != method(s.sketched) {
 		return nil, err
 	}
 	return s.sketched.sketch(ctx, f)

@@ -50,7 +50,8 @@ type frame struct {
 	measured bool         // res.Residual is that of C already
 	rt       blas.General // residual in the coordinates of C̃, also scratch
 	iterated int          // the leading columns that need iterations
-	x0, ax   blas.General // their start and K times it
+	x0, ax   blas.General // the start of imaged columns, and what the system makes of it
+	imaged   int
 	sums     []float64    // a number or two per column
 	strip    blas.General // frameRows rows of an l×n matrix
 	small    blas.General // frameRows rows of an l×r matrix
@@ -74,7 +75,7 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General, opt Options) e
 	f.given, f.sys, f.C, f.Y, f.opt = sys.K, sys, C, Y, opt
 	f.opt.MaxIter = cmp.Or(f.opt.MaxIter, 10*l)
 	f.res = Result{Residual: math.NaN()}
-	f.rotated, f.measured = false, false
+	f.rotated, f.measured, f.imaged = false, false, 0
 	if f.kc.Rows != l || f.kc.Cols != n {
 		f.forget()
 	}

@@ -28,7 +28,8 @@ type nystrom struct {
 	sk   sketch
 	load workload
 
-	model spectrumModel // of the K that was sketched
+	model   spectrumModel
+	changed bool // K has changed since it was sampled
 
 	roughAt float64 // the last tolerance that single precision was too rough for
 	room    float64 // memory for the sketch where a factor is another way, 0 where there is none
@@ -43,7 +44,7 @@ func newNystrom(cfg Config) *nystrom {
 
 func (s *nystrom) Name() string { return "nystrom" }
 
-func (s *nystrom) Invalidate() { s.stale = true }
+func (s *nystrom) Invalidate() { s.stale, s.changed = true, true }
 
 func (s *nystrom) sketch(ctx context.Context, f *frame) (*lowRank, error) {
 	if err := s.survey(ctx, f); err != nil || len(f.rho) == 0 {
@@ -92,6 +93,15 @@ func (s *nystrom) round(ctx context.Context, f *frame, round int) error {
 
 // survey sets what the columns ask for and makes a first sketch where there is none.
 func (s *nystrom) survey(ctx context.Context, f *frame) error {
+	if err := s.view(f, false); err != nil || len(f.rho) == 0 {
+		return err
+	}
+	return s.firstSketch(ctx, f)
+}
+
+// view sets what the columns ask for and samples K. The residual of the caller's start is multiplied by K where that is
+// cheap, or known; elsewhere the columns are taken to start from zero.
+func (s *nystrom) view(f *frame, cheap bool) error {
 	if err := f.iterative(); err != nil {
 		return err
 	}
@@ -100,23 +110,35 @@ func (s *nystrom) survey(ctx context.Context, f *frame) error {
 	if r == 0 {
 		return nil
 	}
+	if s.sk.Q.Rows != f.Y.Rows {
+		s.sk.reset()
+	}
+	rhs := f.yt
+	if !f.cold && (cheap || f.known()) {
+		f.iterated = r
+		f.start()
+		rhs = f.rt
+	}
 	s.load.reset(f.Y.Rows)
 	norms := f.columnSums(r)
-	columnSquares(norms, f.yt)
+	columnSquares(norms, rhs)
 	share := math.Log(f.opt.Tol * f.normY / math.Sqrt(float64(r)))
 	for j, rho := range f.rho {
 		s.load.add(rho/f.mu, 0.5*math.Log(norms[j])-share)
 	}
+	if s.changed || s.model.l != f.Y.Rows {
+		s.model.sample(f.be, f.given, s.sk.seed)
+		s.changed = false
+	}
+	s.model.project(f.be, rhs)
+	s.fit()
 	s.allowSingle(f)
-	if err := s.firstSketch(ctx, f); err != nil {
-		return err
-	}
-	if f.mixed && s.illConditioned(f) {
-		f.unmix()
-		return s.firstSketch(ctx, f)
-	}
+	s.load.single = s.expectsSingle(f)
 	return nil
 }
+
+// fit brings the model up to the sketch.
+func (s *nystrom) fit() { s.model.fit(s.sk.low.s, s.sk.low.rank() > 0 && s.sk.exhausted()) }
 
 // allowSingle lets the sketch and the iterations take K in single precision where that pays.
 func (s *nystrom) allowSingle(f *frame) {
@@ -137,14 +159,16 @@ func (s *nystrom) expectsSingle(f *frame) bool {
 	if s.uses > 0 {
 		return true // the last solve has found it exact enough
 	}
+	if s.sk.low.rank() == 0 {
+		return true
+	}
 	s.guess(f, &s.sk.low)
 	return !s.singleTooRough(f)
 }
 
-// illConditioned reports whether the system, by what a sketch has told of K, is too ill
-// conditioned for single precision.
+// illConditioned reports whether the system is too ill conditioned for single precision.
 func (s *nystrom) illConditioned(f *frame) bool {
-	return s.sk.low.rank() > 0 && f.top()*s.sk.low.s[0] > singleCondition*f.mu
+	return f.top()*s.model.value[0] > singleCondition*f.mu
 }
 
 // singleTooRough reports whether the residual that iterations in single precision
@@ -163,12 +187,19 @@ func (s *nystrom) singleTooRough(f *frame) bool {
 
 // firstSketch makes the first sketch of an order, or of a precision that shows more of it.
 func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
-	l := f.Y.Rows
-	if s.sk.Q.Rows == l && !s.sk.coarse(f.fast) {
-		return nil
+	if l := f.Y.Rows; s.sk.Q.Rows != l || s.sk.coarse(f.fast) {
+		s.sk.reset()
+		if err := s.grow(ctx, f, min(l, firstRank)); err != nil {
+			return err
+		}
 	}
-	s.sk.reset()
-	return s.grow(ctx, f, min(l, firstRank))
+	s.fit()
+	if f.mixed && s.illConditioned(f) {
+		f.unmix()
+		return s.firstSketch(ctx, f)
+	}
+	s.load.single = s.expectsSingle(f)
+	return nil
 }
 
 // maxRank is the largest rank for order l: half of it or, of large orders, what part of the memory there is holds, and
@@ -188,21 +219,17 @@ func (s *nystrom) maxRank(l int) int {
 // more where there is more, and less where there is less.
 func SketchBytes(l int) float64 { return 8 * sketchBlocks * plannedRank * float64(l) }
 
-// chooseRank grows the sketch to the rank that makes the solves to come cheapest.
+// chooseRank grows the sketch to the rank that makes the solves to come cheapest, by a factor of two at a time.
 func (s *nystrom) chooseRank(ctx context.Context, f *frame) error {
-	for grown := true; grown; {
-		if !s.mayGrow() || len(f.rho) == 0 {
-			return nil
-		}
-		l, q := f.Y.Rows, s.sk.low.rank()
-		s.model.fit(l, s.sk.low.s)
-		s.load.single = s.expectsSingle(f)
-		best, _ := s.load.bestRank(&s.model, costsOf(f.be), q, min(s.maxRank(l), 3*q), max(1, min(s.uses, mostUses)))
-		if float64(best) < leastGrowth*float64(q) {
+	for grown := true; grown && s.mayGrow() && len(f.rho) > 0; {
+		q := s.sk.low.rank()
+		best, _ := s.load.bestRank(&s.model, costsOf(f.be), q, s.maxRank(f.Y.Rows), max(1, min(s.uses, mostUses)),
+			math.Inf(1))
+		if best <= q {
 			return nil
 		}
 		var err error
-		if grown, err = s.growTo(ctx, f, best); err != nil {
+		if grown, err = s.growTo(ctx, f, 2*q); err != nil {
 			return err
 		}
 	}
@@ -220,7 +247,12 @@ func (s *nystrom) growTo(ctx context.Context, f *frame, q int) (bool, error) {
 	if !s.mayGrow() || q <= s.sk.Q.Cols {
 		return false, nil
 	}
-	return true, s.grow(ctx, f, q)
+	if err := s.grow(ctx, f, q); err != nil {
+		return false, err
+	}
+	s.fit()
+	s.load.single = s.expectsSingle(f)
+	return true, nil
 }
 
 // grow extends the sketch of the present K.

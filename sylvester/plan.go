@@ -18,26 +18,18 @@ import (
 // sylvester of mklbench measures the time of auto beside that of every method.
 const (
 	// Which methods auto looks at.
-	directOrder     = 64     // order up to which a direct method is taken at once
-	directOutputs   = 3      // multiple of the order from which many outputs do the same,
-	directMost      = 1000   // up to this order
-	sketchOutputs   = 2      // outputs up to which a caller has no use for a sketch
-	trialRank       = 8      // rank of L up to which plain iterations are tried first,
-	trialIter       = 8      // where the trial can have so many, fewer do not tell the pace,
-	trialShare      = 2. / 3 // for this part of what a first sketch costs
-	minIterPerDigit = 0.75   // lower bound of iterations per decimal digit before any have run
-	leastGrowth     = 1.25   // least factor on the rank for which a sketch grows
+	directOrder   = 64   // order up to which a direct method is taken at once
+	directOutputs = 3    // multiple of the order from which many outputs do the same,
+	directMost    = 1000 // up to this order
+	sketchOutputs = 2    // outputs up to which a caller has no use for a sketch
 
-	// Iterations behind a sketch are watched where a factor in single precision could serve: from watchShare of its
-	// cost on they end where those to come are expected to cost more. factorError is the ratio of condition numbers
-	// that rounding of the factor causes.
+	// Iterations are watched: from watchShare of what another method costs on, they end where those to come are expected
+	// to cost more. factorError is the ratio of condition numbers that rounding of a factor in single precision causes.
 	watchShare  = 0.1
 	factorError = 1.5
 
-	// Sketches. firstRank costs little beside any solve. sketchError is the usual
-	// ratio of ‖K − U·diag(s)·Uᵀ‖ to the eigenvalue after the last one kept.
-	firstRank   = 16
-	sketchError = 1.2
+	// Sketches begin with firstRank columns, which cost little beside any solve.
+	firstRank = 16
 	// While it grows, a sketch of rank q takes sketchBlocks l×q blocks. Of the memory there is, it takes at most the
 	// part sketchMemory; plans are made for the rank plannedRank.
 	sketchBlocks = 6
@@ -46,16 +38,7 @@ const (
 	slower       = 1.5 // growth of the iterations at which a sketch of an older K is renewed
 	mostUses     = 8   // solves that a sketch is taken to serve, at most
 
-	// The model of a spectrum keeps the part trusted of a sketch's eigenvalues; a power law with a slope within bounds
-	// follows. Iterations beyond twice the eigenvalues known grow by the part excess for each doubling. Conjugate
-	// gradients remove eigenvalues in (ln(ρσ/μ)/lossFrom)^lossPower iterations each, at least one. Columns whose ρ
-	// differ by the factor groupRatio are predicted together.
-	trusted    = 0.8
-	leastSlope = 1.
-	mostSlope  = 4.
-	excess     = 0.25
-	lossFrom   = 6
-	lossPower  = 1.3
+	// Columns whose ρ differ by the factor groupRatio are predicted together.
 	groupRatio = 1.5
 
 	// K in single precision pays from order mixedFrom and mixedRank columns on. Of the cost of its products, a column
@@ -162,44 +145,6 @@ func gridWork(l, q, r int) float64 { return 4 * float64(l) * float64(q) * float6
 // sketchWork is the cost of a sketch of rank q.
 func sketchWork(l, q float64) float64 { return 4*l*l*q + 10*l*q*q }
 
-// spectrumModel estimates all eigenvalues of K in descending order: the leading
-// ones are those of a sketch, the rest follow a power law.
-type spectrumModel struct {
-	values []float64
-	known  int
-}
-
-// fit makes the model of order l from the eigenvalues s, at least one, of a
-// sketch. The last eigenvalues of a Nyström approximation are too small and are
-// left out; the slope is taken over three octaves, since spectra of kernels in
-// several dimensions fall in steps, and kept within what such spectra do.
-func (m *spectrumModel) fit(l int, s []float64) {
-	m.values, m.known = blas.Resize(m.values, l), max(1, int(trusted*float64(len(s))))
-	top := m.known
-	copy(m.values, s[:top])
-	slope := leastSlope
-	if lo := top / 8; lo > 0 {
-		slope = math.Log(s[lo-1]/s[top-1]) / math.Log(float64(top)/float64(lo))
-		slope = min(max(slope, leastSlope), mostSlope)
-	}
-	scale := math.Log(s[top-1]) + slope*math.Log(float64(top))
-	for i := top; i < l; i++ {
-		m.values[i] = math.Exp(scale - slope*math.Log(float64(i+1)))
-	}
-}
-
-// at estimates the eigenvalue with i larger ones before it.
-func (m *spectrumModel) at(i int) float64 { return m.values[min(i, len(m.values)-1)] }
-
-// corrected adds to a number of plain iterations that exceeds the number of known
-// eigenvalues, since the power law then predicts too few.
-func (m *spectrumModel) corrected(iterations float64) float64 {
-	if ratio := iterations / float64(2*m.known); ratio > 1 {
-		iterations *= 1 + excess*math.Log2(ratio)
-	}
-	return iterations
-}
-
 // workload is what the columns ask for, in groups of columns that ask for about
 // the same: group g has count[g] columns, whose shift ratio is ρ/μ = ratio[g] and
 // whose residuals must fall by the factor exp(digits[g]).
@@ -230,52 +175,23 @@ func (w *workload) add(ratio, digits float64) {
 	w.digits[g] += (digits - w.digits[g]) / w.count[g]
 }
 
-// iterations predicts those of conjugate gradients for one column of group g behind
-// a sketch of rank q, whose error norm is about sketchError·s_{q+1}. After the
-// sketch CG still removes eigenvalues one after the other where that pays:
-//
-//	min over k of  a·k + (digits + ln 2)/ln((√κ+1)/(√κ−1)),   κ = 1 + (ρ/μ)·error_{q+k},
-//
-// each in a ≥ 1 iterations, more in ill-conditioned systems, where orthogonality
-// is lost. A column that the sketch alone solves to the tolerance needs none.
-func (w *workload) iterations(m *spectrumModel, q, g int) float64 {
-	next := w.ratio[g] * m.at(q)
-	if q > 0 && w.digits[g]+math.Log(next) <= 0 {
-		return 0
-	}
-	each := 1.0
-	if a := math.Log(next) / lossFrom; a > 1 {
-		each = math.Pow(a, lossPower)
-	}
-	best, err := math.Inf(1), sketchError
-	if q == 0 {
-		err = 1
-	}
-	for k := 0; q+k < w.l && each*float64(k) < best; k += 1 + k/3 {
-		root := math.Sqrt(1 + err*w.ratio[g]*m.at(q+k))
-		best = min(best, each*float64(k)+(w.digits[g]+math.Ln2)/math.Log((root+1)/(root-1)))
-	}
-	return max(best, 1)
-}
-
 // total predicts passes iterations, of columns columns in all, of order l behind a sketch of rank q.
 func (it iterationCost) total(passes, columns, l, q float64) float64 {
 	return passes*(it.pass[0]+(it.pass[1]+it.pass[2]*min(max(l/1000-2, 0), 1))*l*l+it.passSketch*l*q) +
 		columns*(it.column[0]*l*l+it.column[1]*l+it.columnSketch*l*q)
 }
 
-// solveBy predicts one solve behind a sketch of rank q, none for q = 0.
-func (w *workload) solveBy(m *spectrumModel, q int, c *costs) float64 {
-	var columns, passes float64
-	for g, count := range w.count {
-		n := w.iterations(m, q, g)
-		if q == 0 {
-			n = m.corrected(n)
-		}
-		columns += count * n
-		passes = max(passes, n)
+// solveBy predicts one solve behind a sketch of rank q, none for q = 0; +Inf where that exceeds most.
+func (w *workload) solveBy(m *spectrumModel, q int, c *costs, most float64) (cost float64) {
+	it := w.iterationCost(c, q)
+	m.iterate(w, q, func(columns float64) bool {
+		cost += it.total(1, columns, float64(w.l), float64(q))
+		return cost <= most
+	})
+	if cost > most {
+		return math.Inf(1)
 	}
-	return w.iterationCost(c, q).total(passes, columns, float64(w.l), float64(q))
+	return cost
 }
 
 // iterationCost is that behind a sketch of rank q, none for q = 0.
@@ -332,17 +248,20 @@ func (c *costs) eigendecomposition(l, r int, kept bool) float64 {
 	return t
 }
 
-// bestRank is the rank from known to limit that makes uses solves cheapest in
-// all, the growth of the sketch included.
-func (w *workload) bestRank(m *spectrumModel, c *costs, known, limit int, uses float64) (rank int, cost float64) {
+// bestRank is the rank that makes uses solves cheapest in all, the growth of the sketch included: known, or that
+// doubled some times, up to limit; firstRank comes after 0. The cost is +Inf where it exceeds most.
+func (w *workload) bestRank(m *spectrumModel, c *costs, known, limit int, uses, most float64) (rank int, cost float64) {
 	cost = math.Inf(1)
-	for q := known; q <= limit; q = max(q+1, q*9/8) {
-		t := uses * w.solveBy(m, q, c)
+	for q := max(known, firstRank); q <= limit; q *= 2 {
+		t := 0.0
 		if q > known {
-			t += c.growth(w.l, q, known, w.single)
+			t = c.growth(w.l, q, known, w.single)
 		}
-		if t < cost {
-			rank, cost = q, t
+		if t > most {
+			break
+		}
+		if t += uses * w.solveBy(m, q, c, (most-t)/uses); t < cost {
+			rank, cost, most = q, t, min(most, t)
 		}
 	}
 	return rank, cost

@@ -22,7 +22,8 @@ func TestPlainIterations(t *testing.T) {
 		Y.Data[i] = rng.NormFloat64()
 	}
 	var m spectrumModel
-	m.fit(l, s)
+	m.l, m.beyond = l, 1./l
+	m.fit(s, true)
 	for _, mu := range []float64{1, 0.1, 0.01, 1e-3} {
 		C := blas.NewGeneral(l, 1)
 		s0, _ := New("rotated", Config{})
@@ -35,10 +36,19 @@ func TestPlainIterations(t *testing.T) {
 		var w workload
 		w.reset(l)
 		w.add(1/mu, math.Log(1e6))
-		if share := float64(res.Iter) / w.iterations(&m, 0, 0); !(share > 0.7 && share < 1.3) {
+		if share := float64(res.Iter) / predicted(&m, &w, 0); !(share > 0.9 && share < 1.1) {
 			t.Errorf("μ = %g: %d iterations, %.3g times what was predicted", mu, res.Iter, share)
 		}
 	}
+}
+
+// predicted is the number of iterations behind a sketch of rank q.
+func predicted(m *spectrumModel, w *workload, q int) (n float64) {
+	m.iterate(w, q, func(float64) bool {
+		n++
+		return true
+	})
+	return n
 }
 
 // stored is an operator of an order and a precision, without elements.
@@ -73,18 +83,19 @@ func TestDirectOfSingle(t *testing.T) {
 // the sketch cheaper, and nothing else.
 func TestSinglePrice(t *testing.T) {
 	var m spectrumModel
-	m.fit(2000, []float64{100, 50, 20, 10, 5})
+	m.l, m.beyond = 2000, 1./2000
+	m.fit([]float64{100, 50, 20, 10, 5}, false)
 	var w workload
 	w.reset(2000)
 	for range 100 {
 		w.add(1, 12)
 	}
-	plain, sketched := w.solveBy(&m, 0, &nativeCosts), w.solveBy(&m, 5, &nativeCosts)
+	plain, sketched := w.solveBy(&m, 0, &nativeCosts, math.Inf(1)), w.solveBy(&m, 5, &nativeCosts, math.Inf(1))
 	w.single = true
-	if got := w.solveBy(&m, 0, &nativeCosts); got != plain {
+	if got := w.solveBy(&m, 0, &nativeCosts, math.Inf(1)); got != plain {
 		t.Errorf("plain iterations at %g, %g in single precision", plain, got)
 	}
-	if got := w.solveBy(&m, 5, &nativeCosts); !(got < 0.85*sketched && got > singleColumn*sketched) {
+	if got := w.solveBy(&m, 5, &nativeCosts, math.Inf(1)); !(got < 0.85*sketched && got > singleColumn*sketched) {
 		t.Errorf("iterations behind a sketch at %g, %g in single precision", sketched, got)
 	}
 	if double, single := nativeCosts.growth(2000, 64, 0, false), nativeCosts.growth(2000, 64, 0,
@@ -105,7 +116,8 @@ func TestWorkloadGroups(t *testing.T) {
 		s[i] = 100 * math.Pow(float64(i+1), -1.7)
 	}
 	var m spectrumModel
-	m.fit(l, s)
+	m.l, m.beyond = l, 1./l
+	m.fit(s, false)
 	for _, decay := range []float64{0.9, 0.99, 1} {
 		var all workload
 		all.reset(l)
@@ -118,11 +130,11 @@ func TestWorkloadGroups(t *testing.T) {
 			one.reset(l)
 			one.add(ratio, digits)
 			for k, q := range ranks {
-				single[k] += one.solveBy(&m, q, &nativeCosts) - one.passes(&m, q)
+				single[k] += one.solveBy(&m, q, &nativeCosts, math.Inf(1)) - one.passes(&m, q)
 			}
 		}
 		for k, q := range ranks {
-			if together := all.solveBy(&m, q, &nativeCosts) - all.passes(&m, q); math.Abs(together/single[k]-1) > 0.25 {
+			if together := all.solveBy(&m, q, &nativeCosts, math.Inf(1)) - all.passes(&m, q); math.Abs(together/single[k]-1) > 0.25 {
 				t.Errorf("ρ ∝ %g^j, rank %d: %.3g together, %.3g one by one", decay, q, together, single[k])
 			}
 		}
@@ -134,40 +146,11 @@ func TestWorkloadGroups(t *testing.T) {
 
 // passes is what the iterations cost apart from their columns.
 func (w *workload) passes(m *spectrumModel, q int) float64 {
-	most := 0.0
-	for g := range w.count {
-		n := w.iterations(m, q, g)
-		if q == 0 {
-			n = m.corrected(n)
-		}
-		most = max(most, n)
-	}
 	it := &nativeCosts.plain
 	if q > 0 {
 		it = &nativeCosts.sketched
 	}
-	return it.total(most, 0, float64(w.l), float64(q))
-}
-
-// A trial of plain iterations is cheap beside the sketch it may save: at small
-// orders, or on one column.
-func TestTrialLength(t *testing.T) {
-	c := costsOf(blas.Default())
-	for _, s := range []struct {
-		l, r int
-		goes bool
-	}{
-		{250, 5, true},
-		{500, 1, true},
-		{2000, 1, true},
-		{2000, 5, false},
-		{4000, 5, false},
-		{250, trialRank + 1, false},
-	} {
-		if k := c.trialLength(s.l, s.r); (k >= trialIter) != s.goes {
-			t.Errorf("l = %d, rank %d: a trial of %d iterations", s.l, s.r, k)
-		}
-	}
+	return it.total(predicted(m, w, q), 0, float64(w.l), float64(q))
 }
 
 // TestDecomposeCubes compares the two units that costs are in.

@@ -22,7 +22,15 @@ func (f *frame) start() {
 		blas.Zero(blas.View(f.ct, 0, 0, l, h))
 		return
 	}
-	f.x0, f.ax = blas.Reshape(f.x0, l, h), blas.Reshape(f.ax, l, h)
+	if f.imaged < h {
+		f.image(h)
+	}
+	f.scaleStart()
+}
+
+// image sets x0 to h columns of C·V, and ax to (ρ_j·K + μ)x0_j.
+func (f *frame) image(h int) {
+	f.x0, f.ax = blas.Reshape(f.x0, f.ct.Rows, h), blas.Reshape(f.ax, f.ct.Rows, h)
 	f.toColumns(f.x0, f.C, f.b/f.a)
 	if f.known() {
 		f.toColumns(f.ax, f.kc, f.b/f.a)
@@ -31,19 +39,23 @@ func (f *frame) start() {
 		f.res.Columns += h
 		f.res.Iter++
 	}
-	f.scaleStart()
+	for i := range f.x0.Rows {
+		a, x := blas.Row(f.ax, i), blas.Row(f.x0, i)
+		for j, rho := range f.rho[:h] {
+			a[j] = rho*a[j] + f.mu*x[j]
+		}
+	}
+	f.imaged = h
 }
 
-// scaleStart turns ax = K·x0 into (ρ_j·K + μ)x0_j, and writes every column of
-// the start in its best multiple to C̃ and the residuals to rt.
+// scaleStart writes every column of the start in its best multiple to C̃ and the residuals to rt.
 func (f *frame) scaleStart() {
 	h := f.iterated
 	sums := f.columnSums(2 * h)
 	ab, aa := sums[:h], sums[h:]
 	for i := range f.x0.Rows {
-		a, x, b := blas.Row(f.ax, i), blas.Row(f.x0, i), blas.Row(f.yt, i)
-		for j, rho := range f.rho[:h] {
-			a[j] = rho*a[j] + f.mu*x[j]
+		a, b := blas.Row(f.ax, i), blas.Row(f.yt, i)
+		for j := range h {
 			ab[j] += a[j] * b[j]
 			aa[j] += a[j] * a[j]
 		}
