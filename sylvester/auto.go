@@ -25,7 +25,7 @@ type auto struct {
 	exact    direct
 	factors  direct
 	single   singleCholesky
-	lowest   []float64 // residual of a trial until each step
+	seen     []point // of iterations that are watched: the least residual so far and the cost
 }
 
 func newAuto(cfg Config) engine {
@@ -61,7 +61,7 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 	if p.other == nil {
 		return s.finish(ctx, f, p.method)
 	}
-	err = f.run(ctx, p.method, s.watch(f.opt.Tol, p))
+	err = f.run(ctx, p.method, s.watch(f, p))
 	if !errors.Is(err, errSlow) {
 		return err
 	}
@@ -94,24 +94,30 @@ func alwaysDirect(l, n int) bool {
 // errSlow ends iterations, which then leave C as it was.
 var errSlow = errors.New("sylvester: another method is expected to be faster")
 
-// watch ends iterations, when there have been as many as were predicted, if those to come are expected to cost more than
-// the other method. The pace of the second half of the iterations done predicts how many are to come: the first digits
-// often take fewer iterations than the others.
-func (s *auto) watch(tol float64, p plan) func(Step) error {
-	s.lowest = s.lowest[:0]
-	enough := max(int(p.cost/p.each), 1)
+// watch ends iterations that have cost as much as the other method, if those to come are expected to cost more than it.
+// The pace of the second half of what they have cost predicts that: the first digits often cost less than the others.
+func (s *auto) watch(f *frame, p plan) func(Step) error {
+	s.seen = s.seen[:0]
+	var first Step
+	l, q := float64(f.Y.Rows), float64(s.sketched.sk.low.rank())
+	if p.method != method(s.sketched) {
+		q = 0
+	}
 	return func(step Step) error {
-		now := step.Residual
-		done := len(s.lowest)
-		if done > 0 {
-			now = min(now, s.lowest[done-1])
+		if len(s.seen) == 0 {
+			first = step
 		}
-		s.lowest = append(s.lowest, now)
-		if done < enough || !(now > tol) {
+		now := point{step.Residual, p.each.total(float64(step.Iter-first.Iter), float64(step.Columns-first.Columns), l, q)}
+		if done := len(s.seen); done > 0 {
+			now.residual = min(now.residual, s.seen[done-1].residual)
+		}
+		s.seen = append(s.seen, now)
+		if now.work < p.less || !(now.residual > f.opt.Tol) {
 			return nil
 		}
-		left := math.Log(now/tol) / math.Log(s.lowest[done/2]/now) * float64(done-done/2)
-		if p.each*left > p.less {
+		half := s.seen[len(s.seen)/2]
+		left := math.Log(now.residual/f.opt.Tol) / math.Log(half.residual/now.residual) * (now.work - half.work)
+		if left > p.less {
 			return errSlow
 		}
 		return nil
@@ -149,8 +155,8 @@ func (s *auto) direct(c *costs, sys System, n int, tol float64) (best method, le
 // plan is a method and, where that iterates, the one that follows when it turns out to be slow.
 type plan struct {
 	method, other method
-	cost, each    float64 // of the method, and of an iteration of it
-	less          float64 // of the other method
+	cost, less    float64 // of the method and of the other one
+	each          *iterationCost
 }
 
 // choose compares the direct method, of cost least, with the iterative ones, by what a sample of K tells, or a sketch
@@ -183,15 +189,15 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 				return plan{method: best}, nil // K is not positive semidefinite
 			}
 		}
-		fr, fl := float64(r), float64(l)
+		behind := it.load.iterationCost(c, q)
 		ways := []plan{
 			{method: best, cost: least},
-			{method: &s.plain, cost: plain, each: c.plain.total(1, fr, fl, 0)},
-			{method: it, cost: sketched, each: it.load.iterationCost(c, q).total(1, fr, fl, float64(q))},
+			{method: &s.plain, cost: plain, each: &c.plain},
+			{method: it, cost: sketched, each: &behind},
 		}
 		slices.SortStableFunc(ways, func(a, b plan) int { return cmp.Compare(a.cost, b.cost) })
 		p := ways[0]
-		if p.less = ways[1].cost; p.each > 0 && !math.IsInf(p.less, 1) {
+		if p.less = ways[1].cost; p.each != nil && !math.IsInf(p.less, 1) {
 			p.other = ways[1].method
 		}
 		return p, nil
