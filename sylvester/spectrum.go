@@ -49,7 +49,7 @@ const (
 
 // known is how many of n eigenvalues of a submatrix or a sketch are used.
 func (m *spectrumModel) known(n int) int {
-	if n == m.l {
+	if n == m.l || n == 0 {
 		return n
 	}
 	return min(n, max(1, int(trusted*float64(n))))
@@ -260,7 +260,7 @@ func (m *spectrumModel) load(q int) float64 {
 	x.diag, x.v = x.diag[:0], x.v[:0]
 	var all float64
 	for i, at := 0, 0; i < len(m.value); i++ {
-		out := min(max(q-at, 0), m.count[i])
+		out := min(max(m.known(q)-at, 0), m.count[i])
 		at += m.count[i]
 		if out == m.count[i] {
 			continue
