@@ -76,9 +76,9 @@ func TestAutoWithinMemory(t *testing.T) {
 	}
 }
 
-// TestTrial checks that a trial that is left is counted, and that the method which
-// follows finds what it does alone.
-func TestTrial(t *testing.T) {
+// TestSketchLeft checks that a sketch by which another method is chosen is counted, and that this method finds what it
+// does alone. The matrix shows no elements.
+func TestSketchLeft(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 17))
 	K, L, Y := spectrum(rng, decay(200, 100, 0.9)), outputKernel(rng, 30, decay(3, 2, 0.5)), gaussian(rng, 200, 30)
 	start := gaussian(rng, 200, 30)
@@ -96,8 +96,8 @@ func TestTrial(t *testing.T) {
 		}
 		columns[i] = res.Columns
 	}
-	if more := columns[0] - columns[1]; more < 3*9 || more > 3*40 {
-		t.Errorf("the trial multiplied %d columns", more)
+	if more := columns[0] - columns[1]; more < 32 || more > 35 { // of the sketch, and of the start
+		t.Errorf("%d columns more", more)
 	}
 	blas.AddScaled(solved[0], -1, solved[1])
 	if d := blas.Frob(solved[0]); d != 0 {
