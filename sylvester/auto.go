@@ -15,8 +15,8 @@ import (
 )
 
 // auto picks the method for every call by predicting the cost of each from l, n,
-// the eigenvalues of L, those of K in a sketch, the tolerance, and what is kept
-// from earlier calls; see [costs] and [workload].
+// the eigenvalues of L, a model of those of K, the tolerance, and what is kept
+// from earlier calls; see [costs], [workload] and [spectrumModel].
 type auto struct {
 	be       blas.Backend
 	plain    rotated
@@ -161,10 +161,10 @@ type plan struct {
 
 // choose compares the direct method, of cost least, with the iterative ones, by what a sample of K tells, or a sketch
 // where K shows no elements. The sketch grows, by a factor of two each time, while iterations behind a larger one are
-// the cheapest method.
+// the cheapest method. A small sketch says less of plain iterations than the sample does.
 func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, f *frame) (plan, error) {
 	it, l, r := s.sketched, f.Y.Rows, len(f.rho)
-	cheap := c.plain.total(1, float64(r), float64(l), 0) < watchShare*least
+	cheap := c.plain.total(1, float64(r), float64(l), 0) < startShare*least
 	if err := it.view(f, cheap); err != nil || r == 0 {
 		return plan{method: best}, err
 	}
@@ -173,9 +173,9 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 			return plan{}, err
 		}
 	}
+	plain := it.load.solveBy(&it.model, 0, c, least)
 	for {
 		q := it.sk.low.rank()
-		plain := it.load.solveBy(&it.model, 0, c, least)
 		rank, sketched := it.load.bestRank(&it.model, c, q, max(q, it.maxRank(l)), 1, min(least, plain))
 		if sketched < min(least, plain) && rank > q {
 			grown, err := s.grow(ctx, f)

@@ -13,9 +13,7 @@ import (
 // 1000 outputs, on two AVX-512 cores with 32 MiB of third-level cache. On other machines only their ratios have to
 // hold; BenchmarkCosts times what they predict, and fits them to a machine. They are not measured when a program
 // starts: the choice of a method, and with it the last digits of a solution, does not depend on the moment. The
-// thresholds of choices are those with which the time of auto exceeded that of the fastest method least, in 210 systems
-// of those sizes with λ of 1e-2, 1e-4 and 1e-6 and L with decaying eigenvalues, the identity, and of rank 5. The case
-// sylvester of mklbench measures the time of auto beside that of every method.
+// case sylvester of mklbench measures the time of auto beside that of every method.
 const (
 	// Which methods auto looks at.
 	directOrder   = 64   // order up to which a direct method is taken at once
@@ -23,9 +21,9 @@ const (
 	directMost    = 1000 // up to this order
 	sketchOutputs = 2    // outputs up to which a caller has no use for a sketch
 
-	// Iterations are watched: from watchShare of what another method costs on, they end where those to come are expected
-	// to cost more. factorError is the ratio of condition numbers that rounding of a factor in single precision causes.
-	watchShare  = 0.1
+	// The start of a caller is multiplied by K before a choice where that costs at most the part startShare of a direct
+	// method. factorError is the ratio of condition numbers that rounding of a factor in single precision causes.
+	startShare  = 0.1
 	factorError = 1.5
 
 	// Sketches begin with firstRank columns, which cost little beside any solve.
