@@ -107,7 +107,8 @@ func (s *auto) watch(f *frame, p plan) func(Step) error {
 		if len(s.seen) == 0 {
 			first = step
 		}
-		now := point{step.Residual, p.each.total(float64(step.Iter-first.Iter), float64(step.Columns-first.Columns), l, q)}
+		passes, columns := float64(step.Iter-first.Iter), float64(step.Columns-first.Columns)
+		now := point{step.Residual, p.each.total(passes, columns, l, q)}
 		if done := len(s.seen); done > 0 {
 			now.residual = min(now.residual, s.seen[done-1].residual)
 		}

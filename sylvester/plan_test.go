@@ -134,7 +134,8 @@ func TestWorkloadGroups(t *testing.T) {
 			}
 		}
 		for k, q := range ranks {
-			if together := all.solveBy(&m, q, &nativeCosts, math.Inf(1)) - all.passes(&m, q); math.Abs(together/single[k]-1) > 0.25 {
+			together := all.solveBy(&m, q, &nativeCosts, math.Inf(1)) - all.passes(&m, q)
+			if math.Abs(together/single[k]-1) > 0.25 {
 				t.Errorf("ρ ∝ %g^j, rank %d: %.3g together, %.3g one by one", decay, q, together, single[k])
 			}
 		}

@@ -94,18 +94,18 @@ func (m *spectrumModel) sample(be blas.Backend, K linop.Operator, seed uint64) {
 	}
 }
 
-// nugget is the ν of K ≈ K′ + ν·I for which the submatrix, whose eigenvalues are theta and whose diagonal has the sum of
-// squares diagonal, and K have the same sum of squares of eigenvalues, as far as a submatrix tells it: with n rows,
-// l/n·(θ_i − ν) + ν estimates an eigenvalue, and the others are ν. For a K of equal diagonal d that is d less the root
-// mean square of the elements beside it. It is at most the smallest eigenvalue.
+// nugget is the ν of K ≈ K′ + ν·I for which the model and K have the same sum of squares of eigenvalues, as far as a
+// submatrix tells it, whose diagonal has the sum of squares diagonal: with n rows, l/n·(θ_i − ν) + ν estimates an
+// eigenvalue, and the others are ν. For a K of equal diagonal d that is d less the root mean square of the elements
+// beside it. It is at most the smallest eigenvalue.
 func (m *spectrumModel) nugget(diagonal float64) float64 {
 	n := float64(len(m.theta))
 	beside := math.Sqrt(max(blas.Dot(m.theta, m.theta)-diagonal, 0) / max(n*(n-1), 1))
 	return max(min(m.trace/float64(m.l)-beside, m.theta[0]), 0)
 }
 
-// project takes the parts of the right-hand sides Y (l×r) along the eigenvectors of the submatrix; without one, they are
-// of equal size. A function that is an eigenvector has l/n times the square on all rows that it has on the n of the
+// project takes the parts of the right-hand sides Y (l×r) along the eigenvectors of the submatrix. Without one, they
+// are of equal size. A function that is an eigenvector has l/n times the square on all rows that it has on the n of the
 // submatrix. Noise has the same along every eigenvector: the mean of those not trusted.
 func (m *spectrumModel) project(be blas.Backend, Y blas.General) {
 	n, t := len(m.rows), len(m.sampled)
@@ -138,8 +138,8 @@ func (m *spectrumModel) project(be blas.Backend, Y blas.General) {
 	m.beyond = rest / all / max(float64(m.l-t), 1)
 }
 
-// fit makes the groups, of the eigenvalues s of a sketch, or of the sample where there is none, and of the others. whole
-// says that K has no other eigenvalues than s.
+// fit makes the groups, of the eigenvalues s of a sketch, or of the sample where there is none, and of the others.
+// whole says that K has no other eigenvalues than s.
 func (m *spectrumModel) fit(s []float64, whole bool) {
 	m.value, m.weight, m.count = m.value[:0], m.weight[:0], m.count[:0]
 	i := 0
@@ -184,7 +184,8 @@ func (m *spectrumModel) decay(s []float64) float64 {
 		return 0
 	}
 	from, begin, end := math.Sqrt(t), math.Sqrt(t+0.5), math.Sqrt(float64(m.l)+0.5)
-	after := func(c, x float64) float64 { return 2 / c * (x + 1/c) * math.Exp(-c*(x-from)) } // ∫ exp(−c·(√i − √t)) from x²
+	// after is the integral of exp(−c·(√i − √t)) over i from x².
+	after := func(c, x float64) float64 { return 2 / c * (x + 1/c) * math.Exp(-c*(x-from)) }
 	least, most := 0x1p-20, 0x1p6
 	for range 50 {
 		c := math.Sqrt(least * most)
@@ -200,20 +201,22 @@ func (m *spectrumModel) decay(s []float64) float64 {
 // recurrence is Lanczos' three-term recurrence on a diagonal matrix.
 type recurrence struct {
 	diag, v, before, next []float64
-	pivot, left           []float64 // of each shift: the last pivot of the shifted tridiagonal matrix, ‖residual‖ over its goal
+
+	// Of each shift, the last pivot of the shifted tridiagonal matrix, and the norm of the residual over its goal.
+	pivot, left []float64
 }
 
-// iterate runs conjugate gradients on the columns of the workload w, behind a sketch of rank q, on the model in place of
-// K. It calls each, after each iteration, with the number of columns that took part, until all have converged or each
-// returns false.
+// iterate runs conjugate gradients on the columns of the workload w, behind a sketch of rank q, on the model in place
+// of K. It calls each, before each iteration, with the number of columns that take part, until all have converged or
+// each returns false.
 //
 // Lanczos' method for the eigenvalues σ_i and right-hand sides of norm 1 makes the tridiagonal matrix T of all shifts,
 // and from its diagonal α and the one beside it β follow the residuals of column j, in units of the first:
 // ‖r_k‖ = ∏ (ρ_j/μ)·β_k/δ_k, with the pivots δ_k = 1 + (ρ_j/μ)·α_k − ((ρ_j/μ)·β_{k−1})²/δ_{k−1}. In floating-point
 // arithmetic it loses orthogonality where conjugate gradients do, and they take longer for it.
 //
-// A sketch leaves of K the eigenvalues after the first q. The formula with it leaves of Ỹ, along each of the others, the
-// part (ρ_j/μ)·σ_i, and of what that is, by chance, the part q/l in its own span.
+// A sketch removes those of the first q eigenvalues that are trusted. The formula with it leaves of Ỹ, along each of
+// the others, the part (ρ_j/μ)·σ_i, and of what that is, by chance, the part q/l in its own span.
 func (m *spectrumModel) iterate(w *workload, q int, each func(columns float64) bool) {
 	x, first := &m.run, m.load(q)
 	x.pivot, x.left = blas.Resize(x.pivot, len(w.count)), blas.Resize(x.left, len(w.count))

@@ -38,8 +38,8 @@ func sampledKernel(t *testing.T, formula string, l, d, cluster int) *linop.GramS
 	return K
 }
 
-// TestPredictedIterations compares the iterations that a model predicts from a sample of K, and from a sketch, with those
-// that are taken: for smooth and rough kernels, for matrices of low rank, close to the identity, and of clusters.
+// TestPredictedIterations compares the iterations that a model predicts from a sample of K, and from a sketch, with
+// those that are taken: for smooth and rough kernels, for matrices of low rank, close to the identity, and of clusters.
 func TestPredictedIterations(t *testing.T) {
 	const l = 400
 	for _, c := range []struct {
@@ -103,8 +103,8 @@ func iterations(t *testing.T, m engine, sys System, Y blas.General, opt Options)
 	return last - first
 }
 
-// TestWatch asserts that iterations end when they have cost as much as the other method and would cost more, not before,
-// and not when they are about to end.
+// TestWatch asserts that iterations end when they have cost as much as the other method and would cost more, not
+// before, and not when they are about to end.
 func TestWatch(t *testing.T) {
 	const l, iteration = 100, 10.
 	f := &frame{Y: blas.NewGeneral(l, 1), opt: Options{Tol: 1e-6}}

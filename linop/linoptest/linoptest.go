@@ -87,7 +87,8 @@ func product(t *testing.T, A linop.Operator, want matrix, k int, opt Options, rn
 	}
 }
 
-// dense compares linop.Dense, and the elements that A shows, with the matrix, which tests the methods where there are any.
+// dense compares linop.Dense, and the elements that A shows, with the matrix, which tests the methods where there are
+// any.
 func dense(t *testing.T, A linop.Operator, want blas.General, opt Options) {
 	t.Helper()
 	n := A.Dim()
