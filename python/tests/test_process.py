@@ -37,8 +37,8 @@ def test_interrupt_twice(table):
     code = """if True:
         import os, signal, threading, numpy as np, iokl
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        X = np.random.default_rng(0).standard_normal((1500, 8))
-        for at in (0.7, 0.8):
+        X = np.random.default_rng(0).standard_normal((5000, 8))  # what follows the first takes a third of a second
+        for at in (1.5, 1.6):
             threading.Timer(at, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
             iokl.IOKLRegressor().fit(X, X)
