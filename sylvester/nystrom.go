@@ -99,8 +99,8 @@ func (s *nystrom) survey(ctx context.Context, f *frame) error {
 	return s.firstSketch(ctx, f)
 }
 
-// view sets what the columns ask for and samples K. The residual of the caller's start is multiplied by K where that is
-// cheap, or known; elsewhere the columns are taken to start from zero.
+// view sets what the columns ask for and samples K. The caller's start is multiplied by K where that is cheap, or the
+// product is known; elsewhere the columns are taken to start from zero.
 func (s *nystrom) view(f *frame, cheap bool) error {
 	if err := f.iterative(); err != nil {
 		return err
