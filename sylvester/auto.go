@@ -99,10 +99,7 @@ var errSlow = errors.New("sylvester: another method is expected to be faster")
 func (s *auto) watch(f *frame, p plan) func(Step) error {
 	s.seen = s.seen[:0]
 	var first Step
-	l, q := float64(f.Y.Rows), float64(s.sketched.sk.low.rank())
-	if p.method != method(s.sketched) {
-		q = 0
-	}
+	l, q := float64(f.Y.Rows), float64(s.sketched.sk.low.rank()) // plain iterations do not depend on q
 	return func(step Step) error {
 		if len(s.seen) == 0 {
 			first = step
@@ -116,9 +113,7 @@ func (s *auto) watch(f *frame, p plan) func(Step) error {
 		if now.work < p.less || !(now.residual > f.opt.Tol) {
 			return nil
 		}
-		half := s.seen[len(s.seen)/2]
-		left := math.Log(now.residual/f.opt.Tol) / math.Log(half.residual/now.residual) * (now.work - half.work)
-		if left > p.less {
+		if now.left(math.Log(now.residual/f.opt.Tol), s.seen[len(s.seen)/2]) > p.less {
 			return errSlow
 		}
 		return nil

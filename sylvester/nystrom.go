@@ -33,7 +33,7 @@ type nystrom struct {
 
 	roughAt float64 // the last tolerance that single precision was too rough for
 	room    float64 // memory for the sketch where a factor is another way, 0 where there is none
-	stale   bool    // K has changed since
+	stale   bool    // K has changed since it was sketched
 	uses    float64 // solves since K was last sketched
 	pace    float64 // iterations for each factor e of the residual, when fresh
 }
@@ -156,11 +156,8 @@ func (s *nystrom) expectsSingle(f *frame) bool {
 	if !f.mixed || s.illConditioned(f) {
 		return false
 	}
-	if s.uses > 0 {
-		return true // the last solve has found it exact enough
-	}
-	if s.sk.low.rank() == 0 {
-		return true
+	if s.uses > 0 || s.sk.low.rank() == 0 {
+		return true // the last solve has found it exact enough, or nothing tells yet
 	}
 	s.guess(f, &s.sk.low)
 	return !s.singleTooRough(f)

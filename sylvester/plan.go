@@ -247,7 +247,8 @@ func (c *costs) eigendecomposition(l, r int, kept bool) float64 {
 }
 
 // bestRank is the rank that makes uses solves cheapest in all, the growth of the sketch included: known, or that
-// doubled some times, up to limit; firstRank comes after 0. The cost is +Inf where it exceeds most.
+// doubled some times, up to limit; firstRank comes after 0. The rank is 0 and the cost +Inf where
+// every cost exceeds most.
 func (w *workload) bestRank(m *spectrumModel, c *costs, known, limit int, uses, most float64) (rank int, cost float64) {
 	cost = math.Inf(1)
 	for q := max(known, firstRank); q <= limit; q *= 2 {

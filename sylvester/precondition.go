@@ -38,6 +38,14 @@ type keeper struct {
 // point is the state of a solve after an iteration.
 type point struct{ residual, work float64 }
 
+// left forecasts the work for so many factors e by the pace since an earlier point.
+func (p point) left(folds float64, before point) float64 {
+	if gained := math.Log(before.residual / p.residual); gained > 0 {
+		return folds * (p.work - before.work) / gained
+	}
+	return math.Inf(1)
+}
+
 // These decide between methods only. They are of the size that docs/decisions/2026-11-22-missing-cells.md measures;
 // docs/decisions/2026-11-27-constants.md says what half and twice of usualSolves and sketchGap change.
 const (
@@ -180,11 +188,7 @@ func (k *keeper) left(now point, folds float64, since int) float64 {
 	if len(k.history) <= forecastOver {
 		return 0
 	}
-	before := k.history[since]
-	if gained := math.Log(before.residual / now.residual); gained > 0 {
-		return folds * (now.work - before.work) / gained
-	}
-	return math.Inf(1)
+	return now.left(folds, k.history[since])
 }
 
 // gap is sketchGap for the cost of a product.

@@ -42,8 +42,8 @@ const (
 	trusted = 0.8
 	// mostRows is the largest order of the submatrix. With 128 rows choices are no better.
 	mostRows = 24
-	// groupsOf is the number of eigenvalues before a group for each one in it. There have to be about as many groups as
-	// iterations, which fewer different eigenvalues would end early.
+	// A group holds one eigenvalue for every groupsOf before it. Conjugate gradients take at most as many iterations as
+	// there are groups, so that fewer of them would end iterations early.
 	groupsOf = 32
 )
 
