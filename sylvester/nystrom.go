@@ -138,7 +138,7 @@ func (s *nystrom) view(f *frame, cheap bool) error {
 }
 
 // fit brings the model up to the sketch.
-func (s *nystrom) fit() { s.model.fit(s.sk.low.s, s.sk.low.rank() > 0 && s.sk.exhausted()) }
+func (s *nystrom) fit() { s.model.fit(s.sk.be, &s.sk.low, s.sk.low.rank() > 0 && s.sk.exhausted()) }
 
 // allowSingle lets the sketch and the iterations take K in single precision where that pays.
 func (s *nystrom) allowSingle(f *frame) {
@@ -281,10 +281,9 @@ func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
 
 // solveByFormula solves by the low-rank formula the trailing columns for which the
 // error of that, ρ_j·‖K − U·diag(s)·Uᵀ‖·‖x_j‖, fits into a quarter of the squared
-// residual allowed, and leaves the others to iterate. The norm is estimated by
-// twice the smallest eigenvalue of the sketch, or, when K has changed since, by
-// twice the largest, with no low-rank part in the formula. What is guessed of the
-// solution also tells whether single precision will do.
+// residual allowed, and leaves the others to iterate. When K has changed since it was sketched, the norm is estimated by
+// twice the largest eigenvalue, with no low-rank part in the formula. What is guessed of the solution also tells whether
+// single precision will do.
 func (s *nystrom) solveByFormula(f *frame) {
 	r := len(f.rho)
 	f.iterated = r
@@ -292,7 +291,7 @@ func (s *nystrom) solveByFormula(f *frame) {
 		return
 	}
 	low := s.sk.low
-	gap := 2 * low.s[len(low.s)-1]
+	gap := s.sk.left
 	if s.stale {
 		gap, low = 2*low.s[0], lowRank{}
 	}

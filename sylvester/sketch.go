@@ -25,6 +25,7 @@ type sketch struct {
 	be   blas.Backend
 	seed uint64
 	unit float64 // relative rounding of the products with K that made it
+	left float64 // estimate of ‖K − U·diag(s)·Uᵀ‖
 	Q, Z blas.General
 	low  lowRank
 }
@@ -32,7 +33,7 @@ type sketch struct {
 // reset forgets the sketch.
 func (k *sketch) reset() {
 	k.Q, k.Z = blas.General{}, blas.General{}
-	k.low, k.unit = lowRank{}, 0
+	k.low, k.unit, k.left = lowRank{}, 0, 0
 }
 
 // rounding is the relative rounding of a product with K.
@@ -170,7 +171,8 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 	if err := k.be.Syevd(G, theta); err != nil {
 		return false
 	}
-	T := linop.Leading(G, theta, 2*(nu+1e-13*theta[q-1]))
+	cut := 2 * (nu + 1e-13*theta[q-1])
+	T := linop.Leading(G, theta, cut)
 	keep := T.Rank()
 	if keep == 0 {
 		return false
@@ -183,6 +185,9 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 	U := blas.NewGeneral(B.Rows, keep)
 	k.mul(ctx, U, false, B, T.V)
 	k.low = lowRank{U: U, s: s}
+	if k.left = 2 * s[keep-1]; k.exhausted() {
+		k.left = 2 * cut
+	}
 	return true
 }
 
