@@ -174,7 +174,7 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 		plain := it.load.solveBy(&it.model, 0, c, least)
 		rank, sketched := it.load.bestRank(&it.model, c, q, max(q, it.maxRank(l)), 1, min(least, plain))
 		look := c.growth(l, max(firstRank, 2*q), 0, it.load.single)
-		if look < lookShare*min(least, plain) || sketched < min(least, plain) && rank > q {
+		if look < lookShare*min(least, plain, sketched) || sketched < min(least, plain) && rank > q {
 			grown, err := s.grow(ctx, f)
 			if err != nil {
 				return plan{}, err

@@ -281,8 +281,9 @@ func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
 
 // solveByFormula solves by the low-rank formula the trailing columns for which the
 // error of that, ρ_j·‖K − U·diag(s)·Uᵀ‖·‖x_j‖, fits into a quarter of the squared
-// residual allowed, and leaves the others to iterate. When K has changed since it was sketched, the norm is estimated by
-// twice the largest eigenvalue, with no low-rank part in the formula. What is guessed of the solution also tells whether
+// residual allowed, and leaves the others to iterate. When K has changed since it
+// was sketched, the norm is estimated by twice the largest eigenvalue, with no
+// low-rank part in the formula. What is guessed of the solution also tells whether
 // single precision will do.
 func (s *nystrom) solveByFormula(f *frame) {
 	r := len(f.rho)

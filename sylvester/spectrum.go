@@ -18,7 +18,7 @@ import (
 //
 // Before there is a sketch, the leading eigenvalues come from a principal submatrix on random rows. They estimate those
 // of K (Williams and Seeger, The effect of the input density distribution on kernel-based classifiers, ICML 2000). The
-// others fall as exp(−c·∛i): those after a sketch have the sum and the sum of squares that the trace of K and the
+// others fall as exp(−c·√i): those after a sketch have the sum and the sum of squares that the trace of K and the
 // submatrix tell of what the sketch leaves of K, those after the submatrix go on from its last one and have the sum.
 // Spectra of smooth kernels fall faster in the end, those of rough ones more slowly.
 type spectrumModel struct {
@@ -43,11 +43,13 @@ type spectrumModel struct {
 const (
 	// trusted is the part of the eigenvalues of a submatrix, or of a sketch, that is used. The last ones are too small.
 	trusted = 0.8
-	// mostRows is the largest order of the submatrix. With 128 rows choices are no better.
+	// mostRows is the largest order of the submatrix. With 24 rows, looking at small systems takes longer than it saves.
 	mostRows = 16
-	// A group holds one eigenvalue for every groupsOf before it. Conjugate gradients take at most as many iterations as
-	// there are groups, so that fewer of them would end iterations early.
-	groupsOf = 32
+	// A group holds one eigenvalue for every groupsOf between it and those of a sketch or a submatrix, or for every
+	// part 1/groupShare of all where that is more. Conjugate gradients take about as many iterations as there are
+	// groups at most, so that fewer of them would end iterations early.
+	groupsOf   = 32
+	groupShare = 16
 )
 
 // known is how many of n eigenvalues of a submatrix or a sketch are used.
@@ -72,7 +74,8 @@ func (m *spectrumModel) sample(be blas.Backend, K linop.Operator, seed uint64) {
 		m.trace += at(i, i)
 	}
 	n := max(1, min(mostRows, int(math.Cbrt(float64(l)*float64(l)/DecomposeCubes))))
-	m.element, m.vectors, m.theta = blas.Reshape(m.element, n, n), blas.Reshape(m.vectors, n, n), blas.Resize(m.theta, n)
+	m.element, m.vectors = blas.Reshape(m.element, n, n), blas.Reshape(m.vectors, n, n)
+	m.theta = blas.Resize(m.theta, n)
 	rng := rand.New(rand.NewPCG(seed, uint64(l)))
 	for i := range n {
 		row := rng.IntN(l)
@@ -172,26 +175,26 @@ func (m *spectrumModel) fit(be blas.Backend, low *lowRank, whole bool) {
 	if !whole && len(s) > 0 {
 		first, c = m.others(be, s, low)
 	}
-	from := math.Cbrt(float64(len(s)))
+	from, each := math.Sqrt(float64(len(s))), max(groupsOf, m.l/groupShare)
 	for i < m.l {
-		count := min(m.l-i, max(1, i/groupsOf))
-		add(first*math.Exp(-c*(math.Cbrt(float64(i)+float64(count+1)/2)-from)), count)
+		count := min(m.l-i, max(1, (i-len(s))/each))
+		add(first*math.Exp(-c*(math.Sqrt(float64(i)+float64(count+1)/2)-from)), count)
 	}
 }
 
-// others returns the law first·exp(−c·(∛i − ∛t)) of the eigenvalues after the t in s, which are those of the sketch low
+// others returns the law first·exp(−c·(√i − √t)) of the eigenvalues after the t in s, which are those of the sketch low
 // where it has any.
 func (m *spectrumModel) others(be blas.Backend, s []float64, low *lowRank) (first, c float64) {
 	t, last := float64(len(s)), s[len(s)-1]
-	from, begin, end := math.Cbrt(t), math.Cbrt(t+0.5), math.Cbrt(float64(m.l)+0.5)
-	// after is the integral of exp(−c·(∛i − ∛t)) over i from x³.
-	after := func(c, x float64) float64 { return 3 / c * (x*x + 2/c*(x+1/c)) * math.Exp(-c*(x-from)) }
+	from, begin, end := math.Sqrt(t), math.Sqrt(t+0.5), math.Sqrt(float64(m.l)+0.5)
+	// after is the integral of exp(−c·(√i − √t)) over i from x².
+	after := func(c, x float64) float64 { return 2 / c * (x + 1/c) * math.Exp(-c*(x-from)) }
 	sum := func(c float64) float64 { return after(c, begin) - after(c, end) }
 	rest := m.trace - floats.Sum(s)
 	switch {
 	case m.trace == 0: // the law of the last three octaves of s
 		top := (len(s) + 7) / 8
-		return last, math.Log(s[top-1]/last) / max(from-math.Cbrt(float64(top)), 1)
+		return last, math.Log(s[top-1]/last) / max(from-math.Sqrt(float64(top)), 1)
 	case !(rest > 0):
 		return 0, 0
 	case low.rank() == 0:
@@ -316,15 +319,24 @@ func (m *spectrumModel) eigenvalue(i int) float64 {
 // load starts the recurrence behind a sketch of rank q.
 func (m *spectrumModel) load(q int) {
 	x := &m.run
-	x.diag, x.v = x.diag[:0], x.v[:0]
+	n := len(m.weight)
+	x.diag, x.v = blas.Resize(x.diag, n)[:0], blas.Resize(x.v, n)[:0]
+	x.before, x.next = blas.Resize(x.before, n), blas.Resize(x.next, n)
 	most, all := math.Inf(1), floats.Sum(m.weight)
 	if q > 0 {
 		most = m.eigenvalue(m.known(q) - 1)
 	}
 	for i, w := range m.weight {
-		x.diag, x.v = append(x.diag, min(m.value[i], most)), append(x.v, math.Sqrt(w/all))
+		if last := len(x.v) - 1; last >= 0 && m.value[i] >= most && x.diag[last] == most {
+			x.v[last] += w / all
+		} else {
+			x.diag, x.v = append(x.diag, min(m.value[i], most)), append(x.v, w/all)
+		}
 	}
-	x.before, x.next = blas.Resize(x.before, len(x.v)), blas.Resize(x.next, len(x.v))
+	for i, w := range x.v {
+		x.v[i] = math.Sqrt(w)
+	}
+	x.before, x.next = x.before[:len(x.v)], x.next[:len(x.v)]
 	clear(x.before)
 }
 
