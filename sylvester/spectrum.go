@@ -43,7 +43,7 @@ type spectrumModel struct {
 const (
 	// trusted is the part of the eigenvalues of a submatrix, or of a sketch, that is used. The last ones are too small.
 	trusted = 0.8
-	// mostRows is the largest order of the submatrix. With 24 rows, looking at small systems takes longer than it saves.
+	// mostRows is the largest order of the submatrix. With 24, looking at small systems takes longer than it saves.
 	mostRows = 16
 	// A group holds one eigenvalue for every groupsOf between it and those of a sketch or a submatrix, or for every
 	// part 1/groupShare of all where that is more. Conjugate gradients take about as many iterations as there are
