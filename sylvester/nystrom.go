@@ -184,15 +184,18 @@ func (s *nystrom) singleTooRough(f *frame) bool {
 
 // firstSketch makes the first sketch of an order, or of a precision that shows more of it.
 func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
-	if l := f.Y.Rows; s.sk.Q.Rows != l || s.sk.coarse(f.fast) {
-		s.sk.reset()
-		if err := s.grow(ctx, f, min(l, firstRank)); err != nil {
-			return err
-		}
+	l := f.Y.Rows
+	if s.sk.Q.Rows == l && !s.sk.coarse(f.fast) {
+		return nil
+	}
+	s.sk.reset()
+	if err := s.grow(ctx, f, min(l, firstRank)); err != nil {
+		return err
 	}
 	s.fit()
 	if f.mixed && s.illConditioned(f) {
 		f.unmix()
+		s.load.single = false
 		return s.firstSketch(ctx, f)
 	}
 	s.load.single = s.expectsSingle(f)

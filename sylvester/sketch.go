@@ -25,10 +25,14 @@ type sketch struct {
 	be   blas.Backend
 	seed uint64
 	unit float64 // relative rounding of the products with K that made it
-	left float64 // estimate of ‖K − U·diag(s)·Uᵀ‖
+	left float64 // estimate of ‖K − U·diag(s)·Uᵀ‖, in units of K
 	Q, Z blas.General
 	low  lowRank
 }
+
+// sketchExcess is about the norm of what a sketch leaves of K, over its last eigenvalue, or over the size below which
+// it cuts eigenvalues off.
+const sketchExcess = 2.
 
 // reset forgets the sketch.
 func (k *sketch) reset() {
@@ -185,8 +189,8 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 	U := blas.NewGeneral(B.Rows, keep)
 	k.mul(ctx, U, false, B, T.V)
 	k.low = lowRank{U: U, s: s}
-	if k.left = 2 * s[keep-1]; k.exhausted() {
-		k.left = 2 * cut
+	if k.left = sketchExcess * s[keep-1]; k.exhausted() {
+		k.left = sketchExcess * cut
 	}
 	return true
 }

@@ -45,9 +45,9 @@ const (
 	trusted = 0.8
 	// mostRows is the largest order of the submatrix. With 24, looking at small systems takes longer than it saves.
 	mostRows = 16
-	// A group holds one eigenvalue for every groupsOf between it and those of a sketch or a submatrix, or for every
-	// part 1/groupShare of all where that is more. Conjugate gradients take about as many iterations as there are
-	// groups at most, so that fewer of them would end iterations early.
+	// The group that begins i eigenvalues after those of a sketch or a submatrix holds i/groupsOf of them, or
+	// i/(l/groupShare) where that is fewer, but at least one. Conjugate gradients end after about as many iterations
+	// as there are groups, so that fewer groups would end them early.
 	groupsOf   = 32
 	groupShare = 16
 )
@@ -126,10 +126,7 @@ func (m *spectrumModel) project(be blas.Backend, Y blas.General) {
 	if n == 0 {
 		return
 	}
-	m.B, m.E = blas.Reshape(m.B, n, Y.Cols), blas.Reshape(m.E, n, Y.Cols)
-	for i, row := range m.rows {
-		copy(blas.Row(m.B, i), blas.Row(Y, row))
-	}
+	m.take(Y)
 	blas.Mul(be, m.E, true, false, m.vectors, m.B)
 	for i := n - 1; i >= 0; i-- {
 		e := blas.Row(m.E, i)
@@ -149,6 +146,15 @@ func (m *spectrumModel) project(be blas.Backend, Y blas.General) {
 	}
 	blas.Scal(1/all, m.along)
 	m.beyond = rest / all / max(float64(m.l-t), 1)
+}
+
+// take copies the rows of the submatrix from A to B, and shapes E like it.
+func (m *spectrumModel) take(A blas.General) {
+	n := len(m.rows)
+	m.B, m.E = blas.Reshape(m.B, n, A.Cols), blas.Reshape(m.E, n, A.Cols)
+	for i, row := range m.rows {
+		copy(blas.Row(m.B, i), blas.Row(A, row))
+	}
 }
 
 // fit makes the groups, of the eigenvalues of a sketch, or of the submatrix where there is none, and of the others.
@@ -183,7 +189,7 @@ func (m *spectrumModel) fit(be blas.Backend, low *lowRank, whole bool) {
 }
 
 // others returns the law first·exp(−c·(√i − √t)) of the eigenvalues after the t in s, which are those of the sketch low
-// where it has any.
+// where that has any.
 func (m *spectrumModel) others(be blas.Backend, s []float64, low *lowRank) (first, c float64) {
 	t, last := float64(len(s)), s[len(s)-1]
 	from, begin, end := math.Sqrt(t), math.Sqrt(t+0.5), math.Sqrt(float64(m.l)+0.5)
@@ -205,7 +211,7 @@ func (m *spectrumModel) others(be blas.Backend, s []float64, low *lowRank) (firs
 	return rest / sum(c), c
 }
 
-// steepness is the least c, to four digits, for which enough is true, which is true for all that are larger.
+// steepness finds to four digits the c up to which enough is false, and from which on it is true.
 func steepness(enough func(c float64) bool) float64 {
 	least, most := 0x1p-20, 0x1p6
 	for most/least > 1+1e-4 {
@@ -222,10 +228,7 @@ func steepness(enough func(c float64) bool) float64 {
 func (m *spectrumModel) squaresLeft(be blas.Backend, low *lowRank) float64 {
 	l, n := float64(m.l), len(m.rows)
 	m.left = blas.Reshape(m.left, n, n)
-	m.B, m.E = blas.Reshape(m.B, n, low.rank()), blas.Reshape(m.E, n, low.rank())
-	for i, row := range m.rows {
-		copy(blas.Row(m.B, i), blas.Row(low.U, row))
-	}
+	m.take(low.U)
 	blas.Copy(m.E, m.B)
 	blas.ScaleColumns(m.E, low.s)
 	blas.Copy(m.left, m.element)
@@ -302,7 +305,7 @@ func (m *spectrumModel) formulaError(ratio float64, q int) float64 {
 	for i, w := range m.weight {
 		sq += w / square(1+ratio*m.value[i])
 	}
-	return ratio * 2 * m.eigenvalue(q-1) * math.Sqrt(sq)
+	return ratio * sketchExcess * m.eigenvalue(q-1) * math.Sqrt(sq)
 }
 
 // eigenvalue is the i-th one of the model, from 0.

@@ -73,9 +73,10 @@ func TestPredictedIterations(t *testing.T) {
 				near(t, "plain", lambda, predicted(&it.model, &it.load, 0), plain)
 				behind := iterations(t, it, sys, Y, opt)
 				if c.formula == "linear" && behind > 0 {
-					t.Errorf("λ = %g: %d iterations behind a sketch that has all eigenvalues", lambda, behind)
+					t.Errorf("λ = %g: %d iterations where the sketch has all eigenvalues", lambda, behind)
 				}
-				near(t, "behind a sketch", lambda, predicted(&it.model, &it.load, it.sk.low.rank()), behind)
+				want := predicted(&it.model, &it.load, it.sk.low.rank())
+				near(t, "behind a sketch", lambda, want, behind)
 			}
 		})
 	}
