@@ -156,11 +156,11 @@ type plan struct {
 }
 
 // choose compares the direct method, of cost least, with the iterative ones, by what a sample of K tells, or a sketch
-// where K shows no elements. The sketch grows, by a factor of two each time, while it costs little beside every method,
-// since it tells more than the sample, or iterations behind a larger one are the cheapest.
+// where K shows no elements. The sketch grows, by a factor of two each time, while iterations behind a larger one are
+// the cheapest method. A small sketch says less of plain iterations than the sample does.
 func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, f *frame) (plan, error) {
 	it, l, r := s.sketched, f.Y.Rows, len(f.rho)
-	cheap := c.plain.total(1, float64(r), float64(l), 0) < lookShare*least
+	cheap := c.plain.total(1, float64(r), float64(l), 0) < startShare*least
 	if err := it.view(f, cheap); err != nil || r == 0 {
 		return plan{method: best}, err
 	}
@@ -169,12 +169,11 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 			return plan{}, err
 		}
 	}
+	plain := it.load.solveBy(&it.model, 0, c, least)
 	for {
 		q := it.sk.low.rank()
-		plain := it.load.solveBy(&it.model, 0, c, least)
 		rank, sketched := it.load.bestRank(&it.model, c, q, max(q, it.maxRank(l)), 1, min(least, plain))
-		look := c.growth(l, max(firstRank, 2*q), 0, it.load.single)
-		if look < lookShare*min(least, plain, sketched) || sketched < min(least, plain) && rank > q {
+		if sketched < min(least, plain) && rank > q {
 			grown, err := s.grow(ctx, f)
 			if err != nil {
 				return plan{}, err

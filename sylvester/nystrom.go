@@ -138,7 +138,7 @@ func (s *nystrom) view(f *frame, cheap bool) error {
 }
 
 // fit brings the model up to the sketch.
-func (s *nystrom) fit() { s.model.fit(s.sk.be, &s.sk.low, s.sk.low.rank() > 0 && s.sk.exhausted()) }
+func (s *nystrom) fit() { s.model.fit(s.sk.low.s, s.sk.low.rank() > 0 && s.sk.exhausted()) }
 
 // allowSingle lets the sketch and the iterations take K in single precision where that pays.
 func (s *nystrom) allowSingle(f *frame) {
@@ -184,18 +184,15 @@ func (s *nystrom) singleTooRough(f *frame) bool {
 
 // firstSketch makes the first sketch of an order, or of a precision that shows more of it.
 func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
-	l := f.Y.Rows
-	if s.sk.Q.Rows == l && !s.sk.coarse(f.fast) {
-		return nil
-	}
-	s.sk.reset()
-	if err := s.grow(ctx, f, min(l, firstRank)); err != nil {
-		return err
+	if l := f.Y.Rows; s.sk.Q.Rows != l || s.sk.coarse(f.fast) {
+		s.sk.reset()
+		if err := s.grow(ctx, f, min(l, firstRank)); err != nil {
+			return err
+		}
 	}
 	s.fit()
 	if f.mixed && s.illConditioned(f) {
 		f.unmix()
-		s.load.single = false
 		return s.firstSketch(ctx, f)
 	}
 	s.load.single = s.expectsSingle(f)
@@ -284,10 +281,10 @@ func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
 
 // solveByFormula solves by the low-rank formula the trailing columns for which the
 // error of that, ρ_j·‖K − U·diag(s)·Uᵀ‖·‖x_j‖, fits into a quarter of the squared
-// residual allowed, and leaves the others to iterate. When K has changed since it
-// was sketched, the norm is estimated by twice the largest eigenvalue, with no
-// low-rank part in the formula. What is guessed of the solution also tells whether
-// single precision will do.
+// residual allowed, and leaves the others to iterate. The norm is estimated by
+// twice the smallest eigenvalue of the sketch, or, when K has changed since, by
+// twice the largest, with no low-rank part in the formula. What is guessed of the
+// solution also tells whether single precision will do.
 func (s *nystrom) solveByFormula(f *frame) {
 	r := len(f.rho)
 	f.iterated = r
@@ -295,7 +292,7 @@ func (s *nystrom) solveByFormula(f *frame) {
 		return
 	}
 	low := s.sk.low
-	gap := s.sk.left
+	gap := 2 * low.s[len(low.s)-1]
 	if s.stale {
 		gap, low = 2*low.s[0], lowRank{}
 	}

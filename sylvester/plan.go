@@ -21,10 +21,9 @@ const (
 	directMost    = 1000 // up to this order
 	sketchOutputs = 2    // outputs up to which a caller has no use for a sketch
 
-	// Before a choice, the start of a caller is multiplied by K where that costs at most the part lookShare of a
-	// direct method, and sketches are made that cost at most this part of every method. factorError is the ratio of
-	// condition numbers that rounding of a factor in single precision causes.
-	lookShare   = 0.1
+	// The start of a caller is multiplied by K before a choice where that costs at most the part startShare of a direct
+	// method. factorError is the ratio of condition numbers that rounding of a factor in single precision causes.
+	startShare  = 0.1
 	factorError = 1.5
 
 	// Sketches begin with firstRank columns, which cost little beside any solve.

@@ -23,7 +23,7 @@ func TestPlainIterations(t *testing.T) {
 	}
 	var m spectrumModel
 	m.l, m.beyond = l, 1./l
-	m.fit(blas.Default(), &lowRank{s: s}, true)
+	m.fit(s, true)
 	for _, mu := range []float64{1, 0.1, 0.01, 1e-3} {
 		C := blas.NewGeneral(l, 1)
 		s0, _ := New("rotated", Config{})
@@ -84,7 +84,7 @@ func TestDirectOfSingle(t *testing.T) {
 func TestSinglePrice(t *testing.T) {
 	var m spectrumModel
 	m.l, m.beyond = 2000, 1./2000
-	m.fit(blas.Default(), &lowRank{s: []float64{100, 50, 20, 10, 5}}, false)
+	m.fit([]float64{100, 50, 20, 10, 5}, false)
 	var w workload
 	w.reset(2000)
 	for range 100 {
@@ -117,7 +117,7 @@ func TestWorkloadGroups(t *testing.T) {
 	}
 	var m spectrumModel
 	m.l, m.beyond = l, 1./l
-	m.fit(blas.Default(), &lowRank{s: s}, false)
+	m.fit(s, false)
 	for _, decay := range []float64{0.9, 0.99, 1} {
 		var all workload
 		all.reset(l)

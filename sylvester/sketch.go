@@ -25,19 +25,14 @@ type sketch struct {
 	be   blas.Backend
 	seed uint64
 	unit float64 // relative rounding of the products with K that made it
-	left float64 // estimate of ‖K − U·diag(s)·Uᵀ‖, in units of K
 	Q, Z blas.General
 	low  lowRank
 }
 
-// sketchExcess is about the norm of what a sketch leaves of K, over its last eigenvalue, or over the size below which
-// it cuts eigenvalues off.
-const sketchExcess = 2.
-
 // reset forgets the sketch.
 func (k *sketch) reset() {
 	k.Q, k.Z = blas.General{}, blas.General{}
-	k.low, k.unit, k.left = lowRank{}, 0, 0
+	k.low, k.unit = lowRank{}, 0
 }
 
 // rounding is the relative rounding of a product with K.
@@ -175,8 +170,7 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 	if err := k.be.Syevd(G, theta); err != nil {
 		return false
 	}
-	cut := 2 * (nu + 1e-13*theta[q-1])
-	T := linop.Leading(G, theta, cut)
+	T := linop.Leading(G, theta, 2*(nu+1e-13*theta[q-1]))
 	keep := T.Rank()
 	if keep == 0 {
 		return false
@@ -189,9 +183,6 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 	U := blas.NewGeneral(B.Rows, keep)
 	k.mul(ctx, U, false, B, T.V)
 	k.low = lowRank{U: U, s: s}
-	if k.left = sketchExcess * s[keep-1]; k.exhausted() {
-		k.left = sketchExcess * cut
-	}
 	return true
 }
 
