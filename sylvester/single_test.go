@@ -139,3 +139,30 @@ func TestMixed(t *testing.T) {
 		})
 	}
 }
+
+// TestSingleAtItsFloor asserts that a solve for which single precision is just too rough multiplies at most 2.2 times the
+// columns of one in double precision.
+func TestSingleAtItsFloor(t *testing.T) {
+	const l, n = 1000, 12
+	rng := rand.New(rand.NewPCG(23, 24))
+	K := sylvester.GaussianKernel(rng, l, 6, 0.05, blas.Active())
+	L, Y := outputKernel(rng, n, decay(n, n, 0.8)), gaussian(rng, l, n)
+	for _, name := range []string{"nystrom", "auto"} {
+		for _, lambda := range []float64{1e-2, 1e-3, 1e-4, 2e-5} {
+			for _, tol := range []float64{1e-5, 1e-7, 1e-9} {
+				var columns [2]int
+				for i, A := range []linop.Operator{K, linop.Func{N: l, F: K.Apply}} {
+					res, err := solverNamed(t, name).Solve(context.Background(), blas.NewGeneral(l, n),
+						sylvester.System{K: A, L: L, Mu: lambda * l}, Y, sylvester.Options{Tol: tol})
+					if err != nil {
+						t.Fatalf("%s, λ = %g, tolerance %g: %v", name, lambda, tol, err)
+					}
+					columns[i] = res.Columns
+				}
+				if ratio := float64(columns[0]) / float64(columns[1]); ratio > 2.2 {
+					t.Errorf("%s, λ = %g, tolerance %g: %.2g times the columns (%d)", name, lambda, tol, ratio, columns)
+				}
+			}
+		}
+	}
+}
