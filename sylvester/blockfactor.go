@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/cg"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -79,6 +80,7 @@ func (p *blockFactor) factorize(ctx context.Context, K rower, l int, shift float
 	for range factorTries {
 		p.least = max(4*p.least, factorFloor*0x1p-24*p.load(ctx, K))
 		p.diagonal(func(v *float32) { *v += float32(shift + p.least) })
+		phase.Decomposed(ctx, l)
 		if ok, err = p.eliminate(ctx); ok || err != nil {
 			break
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -32,6 +33,7 @@ func Decompose(ctx context.Context, K linop.Operator, be blas.Backend) (*Decompo
 	if err := dense(ctx, d.T, K); err != nil {
 		return nil, err
 	}
+	phase.Decomposed(ctx, l)
 	err := blas.Until(ctx, blas.Or(be)).Syevd(d.T, d.Sigma)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/phase"
 )
 
 // factors decompose a dense K, for a direct solver of the decoupled systems.
@@ -115,6 +116,7 @@ func (e *eigen) norm() float64 { return max(e.sigma[len(e.sigma)-1], -e.sigma[0]
 
 func (e *eigen) factor(ctx context.Context, be blas.Backend, K blas.General) error {
 	e.vectors, e.sigma = K, blas.Resize(e.sigma, K.Rows)
+	phase.Decomposed(ctx, K.Rows)
 	return blas.Until(ctx, be).Syevd(K, e.sigma)
 }
 
@@ -152,6 +154,7 @@ type Tridiagonal struct {
 // It keeps the memory of K and overwrites it. Once ctx has ended the result means nothing.
 func (t *Tridiagonal) Reduce(ctx context.Context, be blas.Backend, K blas.General) {
 	l := K.Rows
+	phase.Decomposed(ctx, l)
 	t.be, t.q = be, K
 	t.d, t.e, t.tau = blas.Resize(t.d, l), blas.Resize(t.e, l-1), blas.Resize(t.tau, l-1)
 	blas.Until(ctx, be).Sytrd(K, t.d, t.e, t.tau)
@@ -288,6 +291,7 @@ func (s *cholesky) apply(
 			}
 			out[i] += mu
 		}
+		phase.Decomposed(ctx, l)
 		if !be.Potrf(s.low) {
 			return i, fmt.Errorf("%w: Cholesky's factorization breaks down at ρ/μ = %g", ErrNotSPD, rho[g[0]]/mu)
 		}

@@ -406,6 +406,7 @@ func (p *preconditioned) run(
 		},
 	})
 	res.Residual = out.Residual
+	(&Result{Iter: out.Applies, Columns: out.Applies * columns}).count(ctx, p.x.Rows)
 	res.Iter += out.Applies
 	res.Columns += out.Applies * columns
 	switch {

@@ -51,6 +51,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -279,5 +280,11 @@ func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.G
 		}
 	}
 	s.billed = Result{}
+	s.res.count(ctx, Y.Rows)
 	return s.res, err
+}
+
+// count tells the context of a solve of order l.
+func (r *Result) count(ctx context.Context, l int) {
+	phase.Count(ctx, phase.Work{Iterations: int64(r.Iter), Products: int64(r.Columns) * int64(l) * int64(l)})
 }
