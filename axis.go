@@ -51,7 +51,7 @@ func (opt *checked) place(n int) (err error) {
 	if opt.axis, err = columns.NewAxis(raw(opt.OutputAxis), opt.AxisNames, n); err != nil {
 		return err
 	}
-	opt.axis.Kernel = opt.OutputKernel
+	opt.axis.Kernel, opt.axis.Backend = opt.OutputKernel, opt.Backend
 	return opt.axis.Check(n)
 }
 

@@ -196,14 +196,12 @@ func (m *Model) OutputCorrelation() *mat.SymDense { return Correlation(m.learned
 // Correlation is that of [Model.OutputCorrelation] for one of OutputKernels.
 func Correlation(kernel *linop.Spectral) *mat.SymDense {
 	n := kernel.Dim()
-	L := blas.NewGeneral(n, n)
-	kernel.Dense(blas.Active(), L)
-	R := mat.NewSymDense(n, nil)
+	L, R := kernel.Elements(), mat.NewSymDense(n, nil)
 	for i := range n {
 		R.SetSym(i, i, 1)
 		for j := range i {
-			if d := L.Data[i*n+i] * L.Data[j*n+j]; d > 0 {
-				R.SetSym(i, j, max(-1, min(1, L.Data[i*n+j]/math.Sqrt(d))))
+			if d := L(i, i) * L(j, j); d > 0 {
+				R.SetSym(i, j, max(-1, min(1, L(i, j)/math.Sqrt(d))))
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 // is for models of one output kernel, of kernels on rows, and of targets without weights or missing cells; others give
 // [ErrInput].
 func (m *Model) Prepare(ctx context.Context) error {
-	live, err := update.Prepare(ctx, m.learned, nil)
+	live, err := update.Prepare(ctx, m.learned, m.learned.Backend())
 	if err == nil {
 		m.live.Store(live)
 	}

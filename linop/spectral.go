@@ -131,6 +131,12 @@ func (s *Spectral) Factor() blas.General {
 	return R
 }
 
+// Elements shows the matrix, at 2r flops for an element.
+func (s *Spectral) Elements() func(i, j int) float64 {
+	R := s.Factor()
+	return func(i, j int) float64 { return blas.Dot(blas.Row(R, i), blas.Row(R, j)) }
+}
+
 // Clone returns a copy.
 func (s *Spectral) Clone() *Spectral {
 	return &Spectral{V: blas.Clone(s.V), S: append([]float64(nil), s.S...)}
