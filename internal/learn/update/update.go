@@ -141,7 +141,7 @@ func usable(m *model.Model, ch *Change) error {
 	case features && (len(ch.Forget) > 0 || ch.Window > 0):
 		return fault.Input("a model of explicit features keeps sums in the place of its rows, whose number its size " +
 			"does not depend on: give the rows that leave, not their numbers or a window")
-	case !features && ch.OutX.Rows > 0:
+	case !features && ch.OutX.Rows+ch.OutY.Rows > 0:
 		return fault.Input("give the numbers of the rows that leave")
 	case ch.Window < 0:
 		return fault.Input("a window of %d rows", ch.Window)
