@@ -45,8 +45,12 @@ type UpdateOptions struct {
 //
 // A nil error says that the coefficients were found; Certificate().Converged says whether the relative gap is at most
 // opt.Tol, of which only Relearn makes an error, as [Fit] does. Changes that make no sense are [ErrInput], without a
-// model. m stays as it is, and serves predictions meanwhile; the models share what does not change. Models without each
-// fold, for intervals by CV+, are not kept.
+// model. m stays as it is, and serves predictions meanwhile; the models share what does not change.
+//
+// Intervals are those of jackknife+ afterwards. Where that is not for the model, as targets are missing or have weights
+// or each kernel has an L of its own, and m keeps models without each fold, they are made anew at the weights, L and μ
+// of the update, each at its cost. Those of classes, explicit features and learned noise are left out, which
+// opt.Notify hears before, and Warnings say.
 //
 // A model of explicit features keeps sums in the place of rows, and its size never grows. Of other models each update
 // computes the Gram matrices of all rows.
@@ -99,9 +103,10 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	fit.Lambda = end.Problem.Lambda
 	changed := &Model{learned: end.Model, cert: record{certify(end, fit), m.cert.Chosen}}
 	changed.live.Store(live)
-	if m.fitted().Folds != nil {
+	if m.fitted().HasFolds() && !changed.fitted().HasFolds() {
 		changed.fitted().Warnings = append(changed.fitted().Warnings,
-			"the models without each fold are of the rows before the update, and left out: intervals by cv+ need a fit")
+			"the models without each fold are of the rows before the update, and left out: intervals by cv+ and sets of "+
+				"classes need a fit")
 	}
 	return changed, err
 }

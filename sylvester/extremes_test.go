@@ -15,7 +15,8 @@ import (
 // where some are missing.
 func every(t *testing.T, l, n int, run func(name string, solve func(
 	C blas.General, sys sylvester.System, Y blas.General) (sylvester.Result, error), cells *linop.Cells,
-)) {
+),
+) {
 	all := linop.NewCells(l, n, func(int, int) bool { return true })
 	some := linop.NewCells(l, n, func(i, j int) bool { return j > 0 || i%2 > 0 })
 	for _, name := range sylvester.Names() {
