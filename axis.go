@@ -51,14 +51,14 @@ func (opt *checked) place(n int) (err error) {
 	if opt.axis, err = columns.NewAxis(raw(opt.OutputAxis), opt.AxisNames, n); err != nil {
 		return err
 	}
-	opt.axis.Kernel = opt.OutputKernel
+	opt.axis.Kernel, opt.axis.Backend = opt.OutputKernel, opt.Backend
 	return opt.axis.Check(n)
 }
 
 // OutputAxis are the points of the axis that the model's outputs are (n×q), and the names of its coordinates; nil for
 // a model without one.
 func (m *Model) OutputAxis() (points *mat.Dense, names []string) {
-	a := m.learned.Out.Axis
+	a := m.fitted().Out.Axis
 	if a == nil {
 		return nil, nil
 	}
@@ -71,7 +71,7 @@ func (m *Model) OutputAxis() (points *mat.Dense, names []string) {
 
 // AxisKernel is the SPEC of the kernel between points of OutputAxis whose matrix L is; "" where L is none.
 func (m *Model) AxisKernel() string {
-	if a := m.learned.Out.Axis; a != nil {
+	if a := m.fitted().Out.Axis; a != nil {
 		return a.Kernel
 	}
 	return ""
@@ -83,10 +83,10 @@ func (m *Model) AxisKernel() string {
 // were standardised, are interpolated between points, nearly linearly. At has no intervals and takes no updates.
 func (m *Model) At(points mat.Matrix) (*Model, error) {
 	var silent []int
-	if m.cert.Chosen != nil {
-		silent = m.cert.Chosen.Means
+	if c := m.Chosen(); c != nil {
+		silent = c.Means
 	}
-	at, err := m.learned.At(raw(points), silent)
+	at, err := m.fitted().At(raw(points), silent)
 	if err != nil {
 		return nil, err
 	}

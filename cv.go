@@ -30,8 +30,9 @@ type CVResult struct {
 }
 
 // Fit fits the best setting to all samples that were compared, with what the comparison has made of them:
-// lengths of columns, and sums of explicit features. It uses them up: call it once.
+// lengths of columns, and sums of explicit features. It uses them up: call it once. The zero CVResult panics.
 func (r *CVResult) Fit(ctx context.Context) (*Model, error) {
+	alive(ctx)
 	opt := r.bestOptions()
 	return opt.solve(ctx, r.data)
 }
@@ -45,6 +46,7 @@ var ErrBrief = errors.New("interrupted")
 // FitBriefly is Fit after a comparison that was interrupted. It ends at a relative gap of 1e-2, or a second after its
 // first iteration with [ErrBrief], and keeps no models for intervals and learns no noise.
 func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
+	alive(ctx)
 	opt := r.bestOptions()
 	opt.Tol, opt.IntervalFolds, opt.LearnNoise = max(opt.Tol, defaults.CompareTol), -1, false
 	over, trace := time.Now().Add(briefTime), opt.Trace
@@ -62,6 +64,9 @@ func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
 
 // bestOptions is the options with the kernels, norm, τ and λ of the best point.
 func (r *CVResult) bestOptions() checked {
+	if r == nil || r.data == nil {
+		panic("iokl: a CVResult that no cross-validation returned")
+	}
 	p, opt := r.Chosen(), r.opt
 	opt.compared = &comparison{asked: r.opt, found: Chosen{
 		Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant,
@@ -126,7 +131,7 @@ func DefaultNorms() []string { return defaults.Norms() }
 // cross-validation compares: Gaussians on all columns at several widths, a linear
 // kernel, and Gaussians on each column where there are not too many.
 func DefaultKernels(X mat.Matrix) []string {
-	_, cols := X.Dims()
+	_, cols := dims(X)
 	return defaults.Kernels(cols)
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -133,6 +134,7 @@ func rowsOf(X, Y mat.Matrix, asked Options, classes []string) (learn.Data, check
 
 // gramsOf checks the options and makes data of Gram matrices.
 func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, asked Options) (learn.Data, checked, error) {
+	alive(ctx)
 	opt, err := asked.check(true, nil)
 	if err != nil {
 		return nil, opt, err
@@ -152,6 +154,7 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, asked Option
 
 // fit closes what the options leave open and learns from the data.
 func (opt checked) fit(ctx context.Context, d learn.Data) (*Model, error) {
+	alive(ctx)
 	if opt.Open() {
 		r, err := opt.crossValidate(ctx, d, nil, true)
 		if err != nil {
@@ -183,17 +186,17 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{learned: end.Model, cert: record{certify(end, opt), opt.chosen(end)}}
-	m.learned.Out.Classes = opt.classes
+	m.fitted().Out.Classes = opt.classes
 	if opt.compared != nil {
 		if w := opt.compared.found.warning(end.Silent, len(end.Out.Live)); w != "" {
 			end.Warnings = append(end.Warnings, w)
 		}
 	}
-	if m.learned.Folds = folds; folds == nil && err == nil {
-		m.learned.Folds, err = opt.outOfFold(ctx, d, m)
+	if m.fitted().Folds = folds; folds == nil && err == nil {
+		m.fitted().Folds, err = opt.outOfFold(ctx, d, m)
 	}
-	if c := d.Abilities().InMemory; c != nil && m.learned.LogOdds() && m.learned.HasFolds() {
-		m.learned.Calibrate(c.Weight)
+	if c := d.Abilities().InMemory; c != nil && m.fitted().LogOdds() && m.fitted().HasFolds() {
+		m.fitted().Calibrate(c.Weight)
 	}
 	return m, err
 }
@@ -204,6 +207,7 @@ func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.L
 // crossValidate compares the settings that the options leave open, on the folds that a fit deals if the choice is for
 // one. ranks share the folds.
 func (opt checked) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks, fits bool) (*CVResult, error) {
+	alive(ctx)
 	if opt.Learn == learn.Likelihood {
 		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit " +
 			"it without each part of the rows, and predict these")
@@ -225,9 +229,24 @@ func (opt checked) crossValidate(ctx context.Context, d learn.Data, ranks stream
 	return &CVResult{*r, d, opt}, err
 }
 
-// raw is m as a row-major matrix; it may share m's memory.
+// alive panics on a nil context, which nothing below looks for.
+func alive(ctx context.Context) {
+	if ctx == nil {
+		panic("iokl: a nil context")
+	}
+}
+
+// dims are those of m, 0×0 for nil and nil pointers.
+func dims(m mat.Matrix) (r, c int) {
+	if v := reflect.ValueOf(m); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return 0, 0
+	}
+	return m.Dims()
+}
+
+// raw is m as a row-major matrix, empty for nil; it may share m's memory.
 func raw(m mat.Matrix) blas.General {
-	r, c := m.Dims()
+	r, c := dims(m)
 	if r == 0 || c == 0 {
 		return blas.General{}
 	}
@@ -300,7 +319,7 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 		if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {
 			return nil, err
 		}
-		return m.learned, ctx.Err() // which may have ended after the fit
+		return m.fitted(), ctx.Err() // which may have ended after the fit
 	})
 	if opt.IntervalFolds == 0 && !opt.oneSetting && errors.Is(err, fault.ErrInput) {
 		env.Say("no models are kept for intervals: %v", err)
@@ -339,7 +358,7 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 	opt.IntervalFolds, opt.oneSetting = keep, keep == 0
 	m, err := opt.solve(ctx, rows)
 	if m != nil {
-		if m.learned.Spread = spread; m.learned.Folds == nil {
+		if m.fitted().Spread = spread; m.fitted().Folds == nil {
 			spread.Folds = nil
 		}
 	}
@@ -379,9 +398,9 @@ func (opt *checked) spread(ctx context.Context, d learn.Table, folds []model.Fol
 	if err != nil {
 		return nil, err
 	}
-	m.learned.Warnings = nil
-	calibrate(m.learned)
-	return m.learned, nil
+	m.fitted().Warnings = nil
+	calibrate(m.fitted())
+	return m.fitted(), nil
 }
 
 // weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in

@@ -33,10 +33,10 @@ type Intervals struct {
 func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalOptions) (*Intervals, error) {
 	r := new(Intervals)
 	var err error
-	r.Predictions, err = m.forRows(X, func(F, x blas.General) error {
+	r.Predictions, err = m.forRows(ctx, X, func(F, x blas.General) error {
 		lo, hi := blas.NewGeneral(x.Rows, m.targets()), blas.NewGeneral(x.Rows, m.targets())
 		r.Low, r.High = blas.Dense(lo), blas.Dense(hi)
-		return m.learned.Intervals(ctx, F, lo, hi, x, opt)
+		return m.fitted().Intervals(ctx, F, lo, hi, x, opt)
 	})
 	if err != nil {
 		return nil, err
@@ -45,12 +45,15 @@ func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalO
 }
 
 // forRows is what f writes of every output for the rows of X.
-func (m *Model) forRows(X mat.Matrix, f func(dst, x blas.General) error) (*mat.Dense, error) {
+func (m *Model) forRows(
+	ctx context.Context, X mat.Matrix, f func(dst, x blas.General) error,
+) (*mat.Dense, error) {
+	alive(ctx)
 	x := raw(X)
 	if x.Rows == 0 {
 		return nil, fault.Input("no rows to predict")
 	}
-	dst := mat.NewDense(x.Rows, len(m.learned.Out.Names), nil)
+	dst := mat.NewDense(x.Rows, len(m.fitted().Out.Names), nil)
 	var err error
 	if phase.Apart(phase.Predict, func() { err = f(dst.RawMatrix(), x) }); err != nil {
 		return nil, err
@@ -59,20 +62,23 @@ func (m *Model) forRows(X mat.Matrix, f func(dst, x blas.General) error) (*mat.D
 }
 
 // targets is the number of targets, each of which has an output for every quantile.
-func (m *Model) targets() int { return len(m.learned.Out.Names) / max(1, len(m.learned.Out.Quantiles)) }
+func (m *Model) targets() int {
+	return len(m.fitted().Out.Names) / max(1, len(m.fitted().Out.Quantiles))
+}
 
 // Quantiles are the τ of the loss of the model, ascending, for each of which a target has an output; nil for other
 // losses.
-func (m *Model) Quantiles() []float64 { return slices.Clone(m.learned.Out.Quantiles) }
+func (m *Model) Quantiles() []float64 { return slices.Clone(m.fitted().Out.Quantiles) }
 
 // PredictIntervalGram is PredictInterval, by cv+, of a model of Gram matrices from the
 // cross-Gram matrices (t×l) of all m kernels.
 func (m *Model) PredictIntervalGram(
 	ctx context.Context, KX []mat.Matrix, opt IntervalOptions,
 ) (r *Intervals, err error) {
+	alive(ctx)
 	phase.Apart(phase.Predict, func() {
 		var F, lo, hi blas.General
-		if F, lo, hi, err = m.learned.PredictGramIntervals(ctx, raws(KX), opt); err == nil {
+		if F, lo, hi, err = m.fitted().PredictGramIntervals(ctx, raws(KX), opt); err == nil {
 			r = &Intervals{blas.Dense(F), blas.Dense(lo), blas.Dense(hi)}
 		}
 	})
@@ -89,14 +95,15 @@ func (m *Model) PredictIntervalGram(
 // cells it is that of 64 random functions from the process, which tell it to 9 %, for at most 8192 rows. The model must
 // keep its training inputs: it is [ErrInput] for models of explicit features and of Gram matrices.
 func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	return m.forRows(X, func(dst, x blas.General) error { return m.learned.Deviation(ctx, dst, x) })
+	return m.forRows(ctx, X, func(dst, x blas.General) error { return m.fitted().Deviation(ctx, dst, x) })
 }
 
 // Noise returns the standard deviation σ of the noise of every output, in its units and for a weight of 1, that the
 // deviations of [Model.PredictDeviation] are for: a new target lies about its prediction with variance σ² plus the
 // square of the deviation.
 func (m *Model) Noise(ctx context.Context) (sigma []float64, err error) {
-	phase.Apart(phase.Predict, func() { sigma, err = m.learned.Noise(ctx) })
+	alive(ctx)
+	phase.Apart(phase.Predict, func() { sigma, err = m.fitted().Noise(ctx) })
 	return sigma, err
 }
 
@@ -104,17 +111,21 @@ func (m *Model) Noise(ctx context.Context) (sigma []float64, err error) {
 // where the fit did so.
 // The model must keep its training inputs, as for PredictDeviation, or be a sum.
 func (m *Model) Distances(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	alive(ctx)
 	x := raw(X)
 	if x.Rows == 0 {
 		return nil, fault.Input("no rows to predict")
 	}
 	dst := make([]float64, x.Rows)
-	return dst, m.learned.Distances(ctx, dst, x)
+	if err := m.fitted().Distances(ctx, dst, x); err != nil {
+		return nil, err
+	}
+	return dst, nil
 }
 
 // IntervalFolds is the number of folds that the model keeps models without, for intervals
 // by cv+; 0 when it keeps none.
-func (m *Model) IntervalFolds() int { return len(m.learned.Folds) }
+func (m *Model) IntervalFolds() int { return len(m.fitted().Folds) }
 
 // ClassSets are predictions of classes.
 type ClassSets struct {
@@ -130,8 +141,8 @@ type ClassSets struct {
 // The model must come from FitClasses and keep folds.
 func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*ClassSets, error) {
 	var sets *model.Sets
-	F, err := m.forRows(X, func(dst, x blas.General) (err error) {
-		sets, err = m.learned.ClassSets(ctx, dst, x, cmp.Or(level, defaults.IntervalLevel))
+	F, err := m.forRows(ctx, X, func(dst, x blas.General) (err error) {
+		sets, err = m.fitted().ClassSets(ctx, dst, x, cmp.Or(level, defaults.IntervalLevel))
 		return err
 	})
 	if err != nil {
@@ -140,12 +151,12 @@ func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*
 	r := &ClassSets{Outputs: F, Probabilities: blas.Dense(sets.P)}
 	for i, in := range sets.In {
 		var set []string
-		for k, name := range m.learned.Out.Classes {
+		for k, name := range m.fitted().Out.Classes {
 			if in[k] {
 				set = append(set, name)
 			}
 		}
-		r.Classes = append(r.Classes, m.learned.Out.Classes[floats.MaxIdx(r.Outputs.RawRowView(i))])
+		r.Classes = append(r.Classes, m.fitted().Out.Classes[floats.MaxIdx(r.Outputs.RawRowView(i))])
 		r.Sets = append(r.Sets, set)
 	}
 	return r, nil
@@ -155,11 +166,13 @@ func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*
 // the targets): the prediction, less that of a refit without the training row at the same kernels, weights and
 // L. The model must keep its training inputs, as for PredictDeviation.
 func (m *Model) Influence(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	if t, _ := X.Dims(); t != 1 {
+	alive(ctx)
+	learned := m.fitted()
+	if t, _ := dims(X); t != 1 {
 		return nil, fault.Input("influences on %d predictions: they are asked for one at a time", t)
 	}
-	dst := mat.NewDense(m.cert.Samples, len(m.learned.Out.Names), nil)
-	if err := m.learned.Influence(ctx, dst.RawMatrix(), raw(X)); err != nil {
+	dst := mat.NewDense(m.cert.Samples, len(learned.Out.Names), nil)
+	if err := learned.Influence(ctx, dst.RawMatrix(), raw(X)); err != nil {
 		return nil, err
 	}
 	return dst, nil
@@ -173,7 +186,8 @@ type LeaveOneOut = model.LeftOut
 // K_η, about 10·l³ operations. The
 // model must keep its training inputs, as for PredictDeviation.
 func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
-	return m.learned.LeaveOut(ctx)
+	alive(ctx)
+	return m.fitted().LeaveOut(ctx)
 }
 
 // HeldOut are training targets beside predictions of models that had not seen them, in the units of the targets.
@@ -189,13 +203,14 @@ type HeldOut struct {
 // keeps none, refits without each row as [Model.LeaveOneOut] makes them, at its cost. Models that allow neither
 // are [ErrInput].
 func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
-	Y, F, folds, err := m.learned.HeldOut(ctx)
+	alive(ctx)
+	Y, F, folds, err := m.fitted().HeldOut(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h := &HeldOut{Targets: blas.Dense(Y), Predictions: blas.Dense(F), Folds: folds}
-	switch out := m.learned.Out; {
-	case m.learned.LogOdds():
+	switch out := m.fitted().Out; {
+	case m.fitted().LogOdds():
 		h.Probabilities, h.Uncalibrated = mat.DenseCopyOf(h.Predictions), mat.DenseCopyOf(h.Predictions)
 		out.Probabilities(h.Probabilities.RawMatrix(), out.Calibration)
 		out.Probabilities(h.Uncalibrated.RawMatrix(), nil)

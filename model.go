@@ -25,11 +25,20 @@ import (
 	"github.com/iokl/iokl/reml"
 )
 
-// Model is a learned function. Its methods may be called from several goroutines.
+// Model is a learned function. Its methods may be called from several goroutines. Those of the zero Model, and of nil,
+// panic: models come from fits and from files.
 type Model struct {
 	learned *model.Model
 	cert    record
 	live    atomic.Pointer[update.Live] // see Prepare; nil for none
+}
+
+// fitted is what m learned.
+func (m *Model) fitted() *model.Model {
+	if m == nil || m.learned == nil {
+		panic("iokl: a Model that was neither fitted nor loaded")
+	}
+	return m.learned
 }
 
 // record is what a model file says about the fit.
@@ -117,21 +126,27 @@ func finite(v float64) float64 {
 }
 
 // Certificate says how the fit ended.
-func (m *Model) Certificate() Certificate { return m.cert.Certificate }
+func (m *Model) Certificate() Certificate {
+	m.fitted()
+	return m.cert.Certificate
+}
 
 // Chosen is the setting that was fitted, and how it did where cross-validation chose it;
 // nil in models of older versions.
-func (m *Model) Chosen() *Chosen { return m.cert.Chosen }
+func (m *Model) Chosen() *Chosen {
+	m.fitted()
+	return m.cert.Chosen
+}
 
 // Warnings are lines about the data that a user should see.
-func (m *Model) Warnings() []string { return slices.Clone(m.learned.Warnings) }
+func (m *Model) Warnings() []string { return slices.Clone(m.fitted().Warnings) }
 
 // Origin is what SetOrigin noted, nil for nothing.
-func (m *Model) Origin() json.RawMessage { return slices.Clone(m.learned.Origin) }
+func (m *Model) Origin() json.RawMessage { return slices.Clone(m.fitted().Origin) }
 
 // SetOrigin notes, in JSON, how the model came about: whatever a program wants to
 // find in the model's file beside what predicts. Text that is no JSON makes Save fail.
-func (m *Model) SetOrigin(text json.RawMessage) { m.learned.Origin = slices.Clone(text) }
+func (m *Model) SetOrigin(text json.RawMessage) { m.fitted().Origin = slices.Clone(text) }
 
 // InputNames are the names of the input columns; nil for a model of Gram matrices.
 func (m *Model) InputNames() []string {
@@ -139,7 +154,7 @@ func (m *Model) InputNames() []string {
 }
 
 // inputs are those of the model, without names for a model of Gram matrices.
-func (m *Model) inputs() *columns.Inputs { return cmp.Or(m.learned.In, &columns.Inputs{}) }
+func (m *Model) inputs() *columns.Inputs { return cmp.Or(m.fitted().In, &columns.Inputs{}) }
 
 // InputSchema is how the columns of a file become the input columns; nil where they
 // are numbers as they stand there.
@@ -154,56 +169,54 @@ func (m *Model) InputLimits() (low, high []float64) {
 }
 
 // OutputNames are the names of all target columns.
-func (m *Model) OutputNames() []string { return slices.Clone(m.learned.Out.Names) }
+func (m *Model) OutputNames() []string { return slices.Clone(m.fitted().Out.Names) }
 
 // Classes are the class labels of a classifier, in the order of its outputs; nil for other models.
-func (m *Model) Classes() []string { return slices.Clone(m.learned.Out.Classes) }
+func (m *Model) Classes() []string { return slices.Clone(m.fitted().Out.Classes) }
 
 // KernelNames are the names of the m kernels, those of weight 0 too.
-func (m *Model) KernelNames() []string { return slices.Clone(m.learned.Names) }
+func (m *Model) KernelNames() []string { return slices.Clone(m.fitted().Names) }
 
 // Eta are the weights of the m kernels.
-func (m *Model) Eta() []float64 { return slices.Clone(m.learned.Eta) }
+func (m *Model) Eta() []float64 { return slices.Clone(m.fitted().Eta) }
 
 // Weights maps the names of the kernels to their weights; equal names add up.
 func (m *Model) Weights() map[string]float64 {
-	w := make(map[string]float64, len(m.learned.Names))
-	for j, name := range m.learned.Names {
-		w[name] += m.learned.Eta[j]
+	w := make(map[string]float64, len(m.fitted().Names))
+	for j, name := range m.fitted().Names {
+		w[name] += m.fitted().Eta[j]
 	}
 	return w
 }
 
 // LearnedOutputs are the names of the outputs that L couples: all but constant ones.
 func (m *Model) LearnedOutputs() []string {
-	return columns.Pick(m.learned.Out.Names, m.learned.Out.Live)
+	return columns.Pick(m.fitted().Out.Names, m.fitted().Out.Live)
 }
 
 // OutputKernel is L in spectral form, between the outputs of LearnedOutputs.
 // The caller must not change it.
-func (m *Model) OutputKernel() *linop.Spectral { return m.learned.L }
+func (m *Model) OutputKernel() *linop.Spectral { return m.fitted().L }
 
 // OutputKernels are the L_j of the model "sum", one for each kernel, with a zero matrix
 // for those without weight; OutputKernel is their sum. It is nil for the product model.
 // The caller must not change them.
-func (m *Model) OutputKernels() []*linop.Spectral { return m.learned.OutputKernels() }
+func (m *Model) OutputKernels() []*linop.Spectral { return m.fitted().OutputKernels() }
 
 // OutputCorrelation is L_ij/√(L_ii L_jj) between the outputs of LearnedOutputs,
 // 0 beside the diagonal where an output has L_ii = 0. It is an n×n array: for
 // very many outputs use OutputKernel.
-func (m *Model) OutputCorrelation() *mat.SymDense { return Correlation(m.learned.L) }
+func (m *Model) OutputCorrelation() *mat.SymDense { return Correlation(m.fitted().L) }
 
 // Correlation is that of [Model.OutputCorrelation] for one of OutputKernels.
 func Correlation(kernel *linop.Spectral) *mat.SymDense {
 	n := kernel.Dim()
-	L := blas.NewGeneral(n, n)
-	kernel.Dense(blas.Active(), L)
-	R := mat.NewSymDense(n, nil)
+	L, R := kernel.Elements(), mat.NewSymDense(n, nil)
 	for i := range n {
 		R.SetSym(i, i, 1)
 		for j := range i {
-			if d := L.Data[i*n+i] * L.Data[j*n+j]; d > 0 {
-				R.SetSym(i, j, max(-1, min(1, L.Data[i*n+j]/math.Sqrt(d))))
+			if d := L(i, i) * L(j, j); d > 0 {
+				R.SetSym(i, j, max(-1, min(1, L(i, j)/math.Sqrt(d))))
 			}
 		}
 	}
@@ -213,14 +226,14 @@ func Correlation(kernel *linop.Spectral) *mat.SymDense {
 // String is one line about the model.
 func (m *Model) String() string {
 	return fmt.Sprintf("%d outputs, %d of %d kernels, rank of L %d, λ %.3g, objective %.6g, relative gap %.2g",
-		len(m.learned.Out.Names), len(model.Kept(m.learned.Eta)), len(m.learned.Eta), m.learned.L.Rank(), m.cert.Lambda,
+		len(m.fitted().Out.Names), len(model.Kept(m.fitted().Eta)), len(m.fitted().Eta), m.fitted().L.Rank(), m.cert.Lambda,
 		m.cert.Objective, m.cert.RelativeGap)
 }
 
 // Relevance is how much the targets vary with each input column, relative to the
 // column of which that is largest, as the kernels on relevant columns and directions
 // learned it; by weight where there are several. It is nil without such kernels of positive weight.
-func (m *Model) Relevance() []float64 { return m.learned.Relevance() }
+func (m *Model) Relevance() []float64 { return m.fitted().Relevance() }
 
 // Formula is what a model computes, as arrays; see [Model.Formula].
 type Formula = formula.Formula
@@ -230,16 +243,16 @@ type Formula = formula.Formula
 // day, of a month or weekday a count from 0 for January and Monday. Models of Gram matrices have none. Kernels
 // have one that are gaussian, laplacian, matern12, matern32, matern52, rational, and linear and poly without unit, and
 // so have random features of any kernel.
-func (m *Model) Formula() (*Formula, error) { return m.learned.Formula() }
+func (m *Model) Formula() (*Formula, error) { return m.fitted().Formula() }
 
 // ErrModel says that a file is no model, is damaged, or was written by a newer version.
 var ErrModel = model.ErrModel
 
 // Save writes the model to a file, whole or not at all.
-func (m *Model) Save(path string) error { return m.learned.Save(path, m.cert) }
+func (m *Model) Save(path string) error { return m.fitted().Save(path, m.cert) }
 
 // Encode writes what Save puts into a file.
-func (m *Model) Encode(w io.Writer) error { return m.learned.Encode(w, m.cert) }
+func (m *Model) Encode(w io.Writer) error { return m.fitted().Encode(w, m.cert) }
 
 // Load reads a model that Save wrote. Errors about its contents wrap [ErrModel].
 // It predicts bitwise as before on the same backend.

@@ -74,11 +74,12 @@ func calibrate(m *model.Model) {
 // PredictNoise returns the standard deviation of the noise (t×n) at the rows of X, in the units of the targets, of a
 // model of Options.LearnNoise. Models of other options are [ErrInput].
 func (m *Model) PredictNoise(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	alive(ctx)
 	if !m.LearnedNoise() {
 		return nil, fault.Input("the model has one level of noise for each target: it did not learn the noise")
 	}
-	return m.forRows(X, func(dst, x blas.General) error { return m.learned.Spread.Deviations(ctx, dst, x) })
+	return m.forRows(ctx, X, func(dst, x blas.General) error { return m.fitted().Spread.Deviations(ctx, dst, x) })
 }
 
 // LearnedNoise reports whether the model learned how the noise varies with the inputs.
-func (m *Model) LearnedNoise() bool { return m.learned.Spread != nil }
+func (m *Model) LearnedNoise() bool { return m.fitted().Spread != nil }

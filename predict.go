@@ -20,23 +20,22 @@ import (
 // Predict returns the predicted targets (t×n) for the t rows of X, which may
 // have missing cells (NaN) unless Options.Missing refused them.
 func (m *Model) Predict(X mat.Matrix) (*mat.Dense, error) {
-	t, _ := X.Dims()
-	if t == 0 {
-		return nil, fault.Input("no rows to predict")
+	dst := new(mat.Dense)
+	if err := m.PredictTo(dst, X); err != nil {
+		return nil, err
 	}
-	dst := mat.NewDense(t, len(m.learned.Out.Names), nil)
-	return dst, m.PredictTo(dst, X)
+	return dst, nil
 }
 
 // PredictTo writes the predicted targets for the t rows of X to dst (t×n), which
-// it does not read. It works through blocks of rows in parallel, of which each keeps
-// a part of K_η(X*,X) that stays in the caches, so that it takes a few MiB for
-// each thread whatever t and l are, beside a copy of the training inputs that the first
-// call makes and the model keeps; kernels of weight 0 cost nothing. The cost is that of
-// K_η(X*,X), t×l, times an l×n matrix.
+// it does not read: an empty dst becomes t×n, and one of another shape panics. It works
+// through blocks of rows in parallel, of which each keeps a part of K_η(X*,X) that stays in
+// the caches, so that it takes a few MiB for each thread whatever t and l are, beside a copy
+// of the training inputs that the first call makes and the model keeps; kernels of weight 0
+// cost nothing. The cost is that of K_η(X*,X), t×l, times an l×n matrix.
 // On an error dst may hold the predictions for some of the rows.
 func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
-	if t, _ := X.Dims(); t <= model.SlabRows { // labels for profiles take memory
+	if t, _ := dims(X); t <= model.SlabRows { // labels for profiles take memory
 		return m.predict(context.Background(), dst, X)
 	}
 	var err error
@@ -47,7 +46,8 @@ func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
 // PredictContext is [Model.PredictTo], ended early with the context's error when
 // that is cancelled.
 func (m *Model) PredictContext(ctx context.Context, dst *mat.Dense, X mat.Matrix) (err error) {
-	if t, _ := X.Dims(); t <= model.SlabRows {
+	alive(ctx)
+	if t, _ := dims(X); t <= model.SlabRows {
 		return m.predict(ctx, dst, X)
 	}
 	phase.Do(ctx, phase.Predict, func(ctx context.Context) { err = m.predict(ctx, dst, X) })
@@ -55,11 +55,23 @@ func (m *Model) PredictContext(ctx context.Context, dst *mat.Dense, X mat.Matrix
 }
 
 func (m *Model) predict(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
-	x := raw(X)
-	if r, c := dst.Dims(); r != x.Rows || c != len(m.learned.Out.Names) {
+	x, n := raw(X), len(m.fitted().Out.Names)
+	if x.Rows == 0 {
+		return fault.Input("no rows to predict")
+	}
+	if err := m.fitted().In.CheckWidth(x); err != nil {
+		return err
+	}
+	if dst == nil {
+		panic("iokl: PredictTo: a nil destination")
+	}
+	if dst.IsEmpty() {
+		dst.ReuseAs(x.Rows, n)
+	}
+	if r, c := dst.Dims(); r != x.Rows || c != n {
 		panic("iokl: PredictTo: shape mismatch")
 	}
-	return m.learned.Predict(ctx, dst.RawMatrix(), x)
+	return m.fitted().Predict(ctx, dst.RawMatrix(), x)
 }
 
 // PredictGram returns the predicted targets (t×n) of a model of Gram matrices,
@@ -68,7 +80,7 @@ func (m *Model) predict(ctx context.Context, dst *mat.Dense, X mat.Matrix) error
 func (m *Model) PredictGram(KX []mat.Matrix) (dst *mat.Dense, err error) {
 	phase.Apart(phase.Predict, func() {
 		var F blas.General
-		if F, err = m.learned.PredictGram(raws(KX)); err == nil {
+		if F, err = m.fitted().PredictGram(raws(KX)); err == nil {
 			dst = blas.Dense(F)
 		}
 	})
@@ -78,7 +90,7 @@ func (m *Model) PredictGram(KX []mat.Matrix) (dst *mat.Dense, err error) {
 // Classify returns the class of the largest output for each row of X. The model
 // must come from FitClasses.
 func (m *Model) Classify(X mat.Matrix) ([]string, error) {
-	if m.learned.Out.Classes == nil {
+	if m.fitted().Out.Classes == nil {
 		return nil, fault.Input("the model was not fitted on classes")
 	}
 	F, err := m.Predict(X)
@@ -87,7 +99,7 @@ func (m *Model) Classify(X mat.Matrix) ([]string, error) {
 	}
 	labels := make([]string, F.RawMatrix().Rows)
 	for i := range labels {
-		labels[i] = m.learned.Out.Classes[floats.MaxIdx(F.RawRowView(i))]
+		labels[i] = m.fitted().Out.Classes[floats.MaxIdx(F.RawRowView(i))]
 	}
 	return labels, nil
 }
@@ -110,18 +122,23 @@ func (m *Model) probabilities(F *mat.Dense, err error) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	return F, m.learned.Probabilities(F.RawMatrix())
+	if err := m.fitted().Probabilities(F.RawMatrix()); err != nil {
+		return nil, err
+	}
+	return F, nil
 }
 
 // Scores compare predictions with targets.
 type Scores struct {
-	MSE      []float64 `json:"mse"`      // mean squared error of each output
-	RMSE     []float64 `json:"rmse"`     // its root
-	RRMSE    []float64 `json:"rrmse"`    // √(Σ(y−ŷ)²/Σ(y−ȳ)²) with ȳ the reference mean: 1 for a constant guess
-	MeanMSE  float64   `json:"mean_mse"` // averages over the outputs
-	ARMSE    float64   `json:"armse"`
-	ARRMSE   float64   `json:"arrmse"`
-	Accuracy float64   `json:"accuracy,omitzero"` // share of rows whose largest predicted output is the largest target
+	MSE     []float64 `json:"mse"`      // mean squared error of each output
+	RMSE    []float64 `json:"rmse"`     // its root
+	RRMSE   []float64 `json:"rrmse"`    // √(Σ(y−ŷ)²/Σ(y−ȳ)²) with ȳ the reference mean: 1 for a constant guess
+	MeanMSE float64   `json:"mean_mse"` // averages over the outputs
+	ARMSE   float64   `json:"armse"`
+	ARRMSE  float64   `json:"arrmse"`
+	// Accuracy is the share of rows whose largest predicted output is the largest target; 0 where targets are no
+	// classes, of which each row has one 1 and else 0.
+	Accuracy float64 `json:"accuracy,omitzero"`
 }
 
 // NewScores compares predictions F with targets Y (both t×n). mean is what the
@@ -139,6 +156,9 @@ func NewScores(F, Y mat.Matrix, mean []float64) Scores {
 	}
 	var s Scores
 	s.MSE, s.Accuracy = learn.Compare(f, y, blas.General{})
+	if !columns.AreClasses(y) {
+		s.Accuracy = 0
+	}
 	for j, mse := range s.MSE {
 		var st, count float64
 		for i := range y.Rows {
@@ -163,7 +183,7 @@ func (m *Model) Score(X, Y mat.Matrix) (Scores, error) {
 	if err != nil {
 		return Scores{}, err
 	}
-	r, c := Y.Dims()
+	r, c := dims(Y)
 	if fr, fc := F.Dims(); r != fr || c != fc {
 		return Scores{}, fault.Input("predictions are %d×%d, Y is %d×%d", fr, fc, r, c)
 	}
@@ -174,11 +194,11 @@ func (m *Model) Score(X, Y mat.Matrix) (Scores, error) {
 // an Accuracy.
 func (m *Model) ScorePredictions(F, Y mat.Matrix) Scores {
 	var mean []float64
-	if m.learned.Out.Scaler != nil {
-		mean = m.learned.Out.Scaler.Mean
+	if m.fitted().Out.Scaler != nil {
+		mean = m.fitted().Out.Scaler.Mean
 	}
 	s := NewScores(F, Y, mean)
-	if m.learned.Out.Classes == nil {
+	if m.fitted().Out.Classes == nil {
 		s.Accuracy = 0
 	}
 	return s

@@ -76,12 +76,16 @@ func DefaultStreamKernels() []string {
 // wraps [stream.ErrRow] or is the source's own, leaves the sums of the rows before
 // it in the checkpoint.
 func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error) {
+	alive(ctx)
 	if opt.Open() {
 		r, err := CrossValidateStream(ctx, data, opt)
 		if err != nil {
 			return nil, err
 		}
 		return r.Fit(ctx)
+	}
+	if data.Open == nil {
+		return nil, fault.Input("the rows have no Open to read them by")
 	}
 	d, c, err := sumsOf(ctx, data, opt, max(opt.IntervalFolds, 0))
 	if err != nil {
@@ -98,6 +102,10 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 // or rmse. Ranks share the folds as they share the rows; when the work of one fails,
 // end the job: the others wait for it.
 func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CVResult, error) {
+	alive(ctx)
+	if data.Open == nil {
+		return nil, fault.Input("the rows have no Open to read them by")
+	}
 	if opt.CV.Kernels != nil || opt.CV.Repeats > 1 || opt.CV.TimeOrdered {
 		return nil, fault.Input("streamed data are cross-validated with one dictionary, in one set of folds, in no " +
 			"order of time")

@@ -45,8 +45,12 @@ type UpdateOptions struct {
 //
 // A nil error says that the coefficients were found; Certificate().Converged says whether the relative gap is at most
 // opt.Tol, of which only Relearn makes an error, as [Fit] does. Changes that make no sense are [ErrInput], without a
-// model. m stays as it is, and serves predictions meanwhile; the models share what does not change. Models without each
-// fold, for intervals by CV+, are not kept.
+// model. m stays as it is, and serves predictions meanwhile; the models share what does not change.
+//
+// Intervals are those of jackknife+ afterwards. Where that is not for the model, as targets are missing or have weights
+// or each kernel has an L of its own, and m keeps models without each fold, they are made anew at the weights, L and μ
+// of the update, each at its cost. Those of classes, explicit features and learned noise are left out, which
+// opt.Notify hears before, and Warnings say.
 //
 // A model of explicit features keeps sums in the place of rows, and its size never grows. Of other models each update
 // computes the Gram matrices of all rows.
@@ -57,10 +61,11 @@ func (m *Model) Update(ctx context.Context, X, Y mat.Matrix, opt UpdateOptions) 
 // UpdateClasses is Update of a model of classes with the labels of the rows of X. A sample without a label, "", is left
 // out; a label that is none of Classes is [ErrInput].
 func (m *Model) UpdateClasses(ctx context.Context, X mat.Matrix, labels []string, opt UpdateOptions) (*Model, error) {
-	if m.learned.Out.Classes == nil {
+	alive(ctx)
+	if m.fitted().Out.Classes == nil {
 		return nil, fault.Input("the model was not fitted on classes")
 	}
-	Y, err := columns.OneHotOf(labels, m.learned.Out.Classes)
+	Y, err := columns.OneHotOf(labels, m.fitted().Out.Classes)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +86,7 @@ func (m *Model) ForgetRows(ctx context.Context, X, Y mat.Matrix, opt UpdateOptio
 
 // change is the model after a change of its rows.
 func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions) (*Model, error) {
+	alive(ctx)
 	set, fit, err := m.setting(&opt)
 	if err != nil {
 		return nil, err
@@ -89,7 +95,7 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	if opt.Weights != nil {
 		ch.W = raw(opt.Weights)
 	}
-	end, live, err := update.Revised(ctx, m.learned, m.live.Load(), ch, set, fit.method(), opt.Relearn)
+	end, live, err := update.Revised(ctx, m.fitted(), m.live.Load(), ch, set, fit.method(), opt.Relearn)
 	if end == nil {
 		return nil, err
 	}
@@ -97,9 +103,10 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	fit.Lambda = end.Problem.Lambda
 	changed := &Model{learned: end.Model, cert: record{certify(end, fit), m.cert.Chosen}}
 	changed.live.Store(live)
-	if m.learned.Folds != nil {
-		changed.learned.Warnings = append(changed.learned.Warnings,
-			"the models without each fold are of the rows before the update, and left out: intervals by cv+ need a fit")
+	if m.fitted().HasFolds() && !changed.fitted().HasFolds() {
+		changed.fitted().Warnings = append(changed.fitted().Warnings,
+			"the models without each fold are of the rows before the update, and left out: intervals by cv+ and sets of "+
+				"classes need a fit")
 	}
 	return changed, err
 }
@@ -111,7 +118,8 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 // is for models of one output kernel, of kernels on rows, and of targets without weights or missing cells; others give
 // [ErrInput].
 func (m *Model) Prepare(ctx context.Context) error {
-	live, err := update.Prepare(ctx, m.learned, nil)
+	alive(ctx)
+	live, err := update.Prepare(ctx, m.fitted(), m.fitted().Backend())
 	if err == nil {
 		m.live.Store(live)
 	}
@@ -120,7 +128,7 @@ func (m *Model) Prepare(ctx context.Context) error {
 
 // setting is what the model was learned with, and the options that say it.
 func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *checked, error) {
-	c := &m.cert.Certificate
+	c := m.Certificate()
 	if !(opt.Tol >= 0) {
 		return learn.Setting{}, nil, fault.Input("tolerance %g is negative", opt.Tol)
 	}
@@ -149,8 +157,8 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *checked, error) {
 }
 
 // Compact is the model without what updates, and closed forms for single rows, need. It shares the rest with m.
-func (m *Model) Compact() *Model { return &Model{learned: m.learned.Compact(), cert: m.cert} }
+func (m *Model) Compact() *Model { return &Model{learned: m.fitted().Compact(), cert: m.cert} }
 
 // UpdateBytes is what Compact saves in a file: the training targets and their weights, or the sums of explicit
 // features; 0 for a model that cannot be updated. The training inputs, which predictions need, are not counted.
-func (m *Model) UpdateBytes() int64 { return m.learned.Source.Bytes() }
+func (m *Model) UpdateBytes() int64 { return m.fitted().Source.Bytes() }

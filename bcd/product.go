@@ -46,7 +46,7 @@ func newProduct(f *fit) (*productModel, error) {
 	p := &productModel{fit: f}
 	f.model = p
 	if p.convex = f.opt.LossStep; p.convex == nil {
-		p.convex = NewLossStep(sylvester.Config{Backend: f.t.be, Seed: f.t.seed})
+		p.convex = NewLossStep(f.t.config())
 	}
 	p.mixed = slices.Contains([]string{"auto", "nystrom", "rotated"}, f.opt.Sylvester) && f.t.space.mixed()
 	return p, p.outputsChanged()
@@ -54,7 +54,7 @@ func newProduct(f *fit) (*productModel, error) {
 
 // outputsChanged makes the solver anew, for the outputs that the task has.
 func (p *productModel) outputsChanged() (err error) {
-	cfg := sylvester.Config{Backend: p.t.be, Seed: p.t.seed}
+	cfg := p.t.config()
 	cells := p.t.space.inSamples().observed()
 	switch {
 	case p.opt.CStep != nil && !p.t.convex() && (p.opt.hold || cells == nil):
@@ -182,7 +182,7 @@ func (p *productModel) call(
 	)
 	// Where one step may be all, a product with two columns takes as long as one with the only column of Y.
 	if p.opt.Freedom && p.opt.CStep == nil && p.t.fixEta && p.t.fixL && Y.Cols == 1 && p.free == nil {
-		p.free, res, err = sylvester.Freedom(ctx, p.solver, pt.X, sys, Y, opt, p.t.seed)
+		p.free, res, err = sylvester.Freedom(ctx, p.solver, pt.X, sys, Y, opt, p.t.config())
 	} else {
 		res, err = p.solver.Solve(ctx, pt.X, sys, Y, opt)
 	}
@@ -304,7 +304,7 @@ func (p *productModel) freedom(ctx context.Context) (freedom []float64, err erro
 	sys.Mu = max(sys.Mu, p.cost.raised) // the shift of the coefficients
 	none := blas.NewGeneral(sys.K.Dim(), 0)
 	opt := sylvester.Options{Single: single}
-	freedom, solved, err := sylvester.Freedom(ctx, p.solver, none, sys, none, opt, p.t.seed)
+	freedom, solved, err := sylvester.Freedom(ctx, p.solver, none, sys, none, opt, p.t.config())
 	p.cost.count(solved)
 	return freedom, err
 }

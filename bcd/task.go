@@ -14,6 +14,7 @@ import (
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // task is a problem as the methods see it, its outputs reduced and in units of its own.
@@ -32,6 +33,9 @@ type task struct {
 	spectrum             spectrum
 	overL                bound // where cells are missing
 }
+
+// config is what solvers of linear systems are built with.
+func (t *task) config() sylvester.Config { return sylvester.Config{Backend: t.be, Seed: t.seed} }
 
 // spectrum is the eigenvectors and ascending eigenvalues of A_η that were computed last.
 type spectrum struct {

@@ -65,9 +65,14 @@ func Copy(dst, src General) {
 	}
 }
 
-// CopyScaled computes dst = alpha·src, for a dst of the shape of src, or src itself.
+// CopyScaled computes dst = alpha·src, for a dst of the shape of src, or src itself. As beta = 0 does in BLAS, and
+// alpha = 0 in [Scal] and [Axpy], alpha = 0 leaves src unread: dst is 0 even where src holds NaN.
 func CopyScaled(dst General, alpha float64, src General) {
 	sameShape(dst, src)
+	if alpha == 0 {
+		Zero(dst)
+		return
+	}
 	for i := range src.Rows {
 		out := Row(dst, i)
 		for j, v := range Row(src, i) {
@@ -222,10 +227,10 @@ func ScaleColumns(a General, s []float64) {
 // Dot returns xᵀy.
 func Dot(x, y []float64) float64 { return level1.Ddot(len(x), x, 1, y[:len(x)], 1) }
 
-// Axpy computes y += alpha·x.
+// Axpy computes y += alpha·x; y stays as it is for alpha = 0.
 func Axpy(alpha float64, x, y []float64) { level1.Daxpy(len(x), alpha, x, 1, y[:len(x)], 1) }
 
-// Scal computes x *= alpha.
+// Scal computes x *= alpha; x is 0 for alpha = 0, whatever it holds.
 func Scal(alpha float64, x []float64) { level1.Dscal(len(x), alpha, x, 1) }
 
 // Nrm2 returns ‖x‖₂ without undue overflow.

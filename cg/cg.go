@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/iokl/iokl/blas"
@@ -53,11 +52,12 @@ type Result struct {
 var ErrRestart = errors.New("cg: restart")
 
 var (
-	// ErrNotSPD says that A or the preconditioner is not positive definite.
+	// ErrNotSPD says that A or the preconditioner is not positive definite: a form of it is zero or negative.
 	ErrNotSPD = errors.New("cg: not positive definite")
 	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further progress, before Tol was met.
 	ErrNotConverged = errors.New("cg: not converged")
-	// ErrNotFinite says that b, x or a product with A has an element that is NaN or infinite.
+	// ErrNotFinite says that b or x has an element that is NaN or infinite, or that a product with A or the
+	// preconditioner, or the solution, has one or overflows.
 	ErrNotFinite = errors.New("cg: not finite")
 )
 
@@ -78,8 +78,11 @@ func Solve(ctx context.Context, x []float64, A linop.Operator, b []float64, opt 
 // error means Result.Residual ≤ Tol; x is the last iterate in any case. Errors
 // are ErrNotSPD, ErrNotConverged, ErrNotFinite, that of ctx, and that of Trace.
 //
-// The residual is kept in units of ‖b‖, so the outcome does not depend on the
-// scale of b. Hestenes and Stiefel, doi:10.6028/jres.049.044.
+// The residual is kept in units of ‖b‖, and products with an A, M or b that is very large
+// or tiny in units of a power of two, so the outcome does not depend on their scale: a
+// subnormal b is solved as far as x has the digits, and what overflows is ErrNotFinite.
+// A start with a residual beyond 2²⁰⁰ is replaced by 0. n = 0 is solved.
+// Hestenes and Stiefel, doi:10.6028/jres.049.044.
 func (w *Workspace) Solve(
 	ctx context.Context, x []float64, A linop.Operator, b []float64, opt Options,
 ) (Result, error) {
@@ -95,26 +98,69 @@ func (w *Workspace) Solve(
 	}
 	opt.Tol = cmp.Or(opt.Tol, 1e-8)
 	opt.MaxIter = cmp.Or(opt.MaxIter, 10*n)
-	s := solve{Workspace: w, Options: opt, A: A, x: x, b: b, norm: blas.Nrm2(b)}
-	if s.norm == 0 {
+	s := solve{Workspace: w, Options: opt, A: A, x: x, b: b}
+	switch v := largest(b); {
+	case v == 0:
 		clear(x)
 		return s.res, s.trace(0)
-	}
-	if math.IsNaN(s.norm) || math.IsInf(s.norm, 0) {
+	case !finite(v):
 		s.res.Residual = math.NaN()
-		return s.res, fmt.Errorf("%w: ‖b‖ = %g", ErrNotFinite, s.norm)
+		return s.res, fmt.Errorf("%w: an element of b is %g", ErrNotFinite, v)
 	}
+	s.unitB = exponent(b)
+	shift(s.r, b, -s.unitB)
+	s.norm = blas.Nrm2(s.r)
 	err := s.run(ctx)
 	return s.res, err
 }
 
-// solve is one call of Solve. The vectors r, z, p and q are in units of ‖b‖.
+// moderate is how large a number may be, and its inverse how small, whose products with others like it need no units.
+const moderate = 0x1p200
+
+// largest is max |x_i|, or NaN where an element is NaN.
+func largest(x []float64) (m float64) {
+	for _, v := range x {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// exponent is the binary logarithm of the unit of x: 0 where its largest element is 0, of moderate size or not finite.
+func exponent(x []float64) int {
+	m := largest(x)
+	if m == 0 || m >= 1/moderate && m <= moderate || !finite(m) {
+		return 0
+	}
+	_, e := math.Frexp(m)
+	return e
+}
+
+// shift computes dst = 2^e·x; dst may be x.
+func shift(dst, x []float64, e int) {
+	if e == 0 {
+		if len(x) > 0 && &dst[0] != &x[0] {
+			copy(dst, x)
+		}
+		return
+	}
+	for i, v := range x {
+		dst[i] = math.Ldexp(v, e)
+	}
+}
+
+// solve is one call of Solve. The vectors r, z, p and q are in units of ‖b‖ = norm·2^unitB; what A and the
+// preconditioner make is in units of powers of two besides.
 type solve struct {
 	*Workspace
 	Options // with the defaults in place
 	A       linop.Operator
 	x, b    []float64
-	norm    float64 // ‖b‖
+	norm    float64 // ‖b‖·2^−unitB
+	unitB   int
+	unitA   int // of A·p
+	unitM   int // of M⁻¹·r
 	res     Result
 	first   bool // the next direction is z
 }
@@ -136,8 +182,8 @@ func (s *solve) run(ctx context.Context) error {
 		switch {
 		case stop != nil:
 			return stop
-		case math.IsNaN(s.res.Residual):
-			return fmt.Errorf("%w: the residual after %d iterations", ErrNotFinite, s.res.Iter)
+		case !finite(s.res.Residual):
+			return fmt.Errorf("%w: the residual after %d iterations is %g", ErrNotFinite, s.res.Iter, s.res.Residual)
 		case s.res.Residual <= s.Tol:
 			return nil
 		case s.res.Iter >= s.MaxIter:
@@ -155,33 +201,52 @@ func (s *solve) run(ctx context.Context) error {
 // start computes the residual of x₀, after scaling x₀ when asked to. A start of
 // zeros costs no application.
 func (s *solve) start() error {
-	if !slices.ContainsFunc(s.x, func(v float64) bool { return v != 0 }) {
-		copy(s.r, s.b)
-		blas.Scal(1/s.norm, s.r)
-		s.res.Residual = 1
+	size := largest(s.x)
+	if !finite(size) {
+		s.res.Residual = math.NaN()
+		return fmt.Errorf("%w: an element of the start is %g", ErrNotFinite, size)
+	}
+	if size == 0 {
+		s.zero()
 		return nil
 	}
 	s.residual()
 	if s.ScaleStart {
 		// q = A·x₀/‖b‖: x₀ ← c·x₀ and r ← b/‖b‖ − c·q, with c = ⟨q,b/‖b‖⟩/‖q‖².
-		if c := (blas.Dot(s.q, s.b) / s.norm) / blas.Dot(s.q, s.q); c > 0 && c < math.Inf(1) {
+		c := math.Ldexp(blas.Dot(s.q, s.b), -s.unitB) / s.norm / blas.Dot(s.q, s.q)
+		if c > 0 && c < math.Inf(1) {
 			blas.Scal(c, s.x)
 			blas.Axpy(1-c, s.q, s.r)
 			s.res.Residual = blas.Nrm2(s.r)
 		}
 	}
-	if !(s.res.Residual < math.Inf(1)) {
-		return fmt.Errorf("%w: the residual of the start is %g", ErrNotFinite, s.res.Residual)
+	switch {
+	case math.IsNaN(s.res.Residual):
+		return fmt.Errorf("%w: the residual of the start", ErrNotFinite)
+	case s.res.Residual > moderate:
+		s.zero()
 	}
 	return nil
 }
 
-// residual computes r = (b − A·x)/‖b‖ and its norm, and leaves A·x/‖b‖ in q.
+// zero makes x = 0 the iterate.
+func (s *solve) zero() {
+	clear(s.x)
+	shift(s.r, s.b, -s.unitB)
+	blas.Scal(1/s.norm, s.r)
+	s.res.Residual = 1
+}
+
+// residual computes r = (b − A·x)/‖b‖ and its norm, and leaves A·x/‖b‖ in q. p is overwritten.
 func (s *solve) residual() {
-	s.apply(s.A, s.q, s.x)
+	unit := exponent(s.x)
+	shift(s.p, s.x, -unit)
+	s.apply(s.A, s.q, s.p)
 	s.res.Applies++
 	blas.Scal(1/s.norm, s.q)
-	for i, v := range s.b {
+	shift(s.q, s.q, unit-s.unitB)
+	shift(s.r, s.b, -s.unitB)
+	for i, v := range s.r {
 		s.r[i] = v/s.norm - s.q[i]
 	}
 	s.res.Residual = blas.Nrm2(s.r)
@@ -199,13 +264,18 @@ func (s *solve) descend(ctx context.Context) error {
 		if s.Precond != nil {
 			s.apply(s.Precond, s.z, s.r)
 			z = s.z
+			if s.first {
+				s.unitM = exponent(z)
+			}
+			shift(z, z, -s.unitM)
 		}
 		old := rz
 		rz = blas.Dot(s.r, z)
-		if !(rz > 0 && rz < math.Inf(1)) {
-			return fmt.Errorf("%w: rᵀM⁻¹r = %g at iteration %d", ErrNotSPD, rz, s.res.Iter)
+		if err := s.positive("rᵀM⁻¹r", rz); err != nil {
+			return err
 		}
-		if s.first {
+		begins := s.first
+		if begins {
 			copy(s.p, z)
 		} else {
 			beta := rz / old
@@ -217,12 +287,16 @@ func (s *solve) descend(ctx context.Context) error {
 		}
 		s.apply(s.A, s.q, s.p)
 		s.res.Applies++
+		if begins {
+			s.unitA = exponent(s.q)
+		}
+		shift(s.q, s.q, -s.unitA)
 		pq = blas.Dot(s.p, s.q)
-		if !(pq > 0 && pq < math.Inf(1)) {
-			return fmt.Errorf("%w: pᵀAp = %g at iteration %d", ErrNotSPD, pq, s.res.Iter)
+		if err := s.positive("pᵀAp", pq); err != nil {
+			return err
 		}
 		alpha := rz / pq
-		blas.Axpy(alpha*s.norm, s.p, s.x)
+		blas.Axpy(math.Ldexp(alpha*s.norm, s.unitB-s.unitA), s.p, s.x)
 		blas.Axpy(-alpha, s.q, s.r)
 		s.res.Iter++
 		norm := blas.Nrm2(s.r)
@@ -232,6 +306,17 @@ func (s *solve) descend(ctx context.Context) error {
 		if !(norm > s.Tol) {
 			return nil
 		}
+	}
+	return nil
+}
+
+// positive refuses a form of a positive definite matrix that is not positive, or not finite.
+func (s *solve) positive(what string, form float64) error {
+	switch {
+	case !finite(form):
+		return fmt.Errorf("%w: %s is %g at iteration %d", ErrNotFinite, what, form, s.res.Iter)
+	case form <= 0:
+		return fmt.Errorf("%w: %s = %g at iteration %d", ErrNotSPD, what, form, s.res.Iter)
 	}
 	return nil
 }

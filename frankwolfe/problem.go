@@ -59,7 +59,8 @@ type Result struct {
 var (
 	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further progress, before Tol was met.
 	ErrNotConverged = errors.New("frankwolfe: not converged")
-	// ErrNotFinite says that the problem or the start has an element that is NaN or infinite.
+	// ErrNotFinite says that the problem or the start has an element that is NaN or infinite, or that g or its
+	// gradient overflows.
 	ErrNotFinite = errors.New("frankwolfe: not finite")
 	// ErrInfeasible says that the start is not in S(τ).
 	ErrInfeasible = errors.New("frankwolfe: the start is not in the spectrahedron")
@@ -74,6 +75,24 @@ func (p *Problem) check(L blas.General) error {
 	for _, a := range []blas.General{p.AtA, p.AtY, p.B, L} {
 		if a.Rows != n || a.Cols != n {
 			panic("frankwolfe: shape mismatch")
+		}
+	}
+	for _, a := range []struct {
+		name string
+		of   blas.General
+	}{
+		{"AᵀA", p.AtA},
+		{"AᵀY", p.AtY},
+		{"B", p.B},
+		{"the start", L},
+		{"‖Y‖², λ, l, τ", blas.Vector([]float64{p.YY, p.Lambda, p.Samples, p.Tau})},
+	} {
+		for i := range a.of.Rows {
+			for _, v := range blas.Row(a.of, i) {
+				if !finite(v) {
+					return fmt.Errorf("%w: %s holds %g", ErrNotFinite, a.name, v)
+				}
+			}
 		}
 	}
 	if !(p.Samples > 0) || !(p.Tau >= 0) {
@@ -92,6 +111,8 @@ func (p *Problem) check(L blas.General) error {
 	}
 	return nil
 }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // met is the stopping test: a gap of tol·|g(L)| at most, or what rounding errors of g leave.
 func (p *Problem) met(value, gap, tol float64) bool {
@@ -129,7 +150,7 @@ func (p *Problem) certify(
 	ctx context.Context, L, G blas.General, eig *lanczos.Workspace, opt Options, applies *int,
 ) (float64, error) {
 	inner := blas.Inner(G, L)
-	if v := blas.Frob(G); math.IsNaN(v) || math.IsInf(v, 0) {
+	if v := blas.Frob(G); !finite(v) {
 		return math.NaN(), fmt.Errorf("%w: the gradient has norm %g", ErrNotFinite, v)
 	}
 	low, err := 0.0, error(nil)

@@ -18,7 +18,7 @@ func ProjectSimplex(x []float64, tau float64) {
 		return
 	}
 	top := slices.Max(x) // keeps NaN
-	if math.IsNaN(top) || math.IsInf(top, 0) {
+	if !finite(top) {
 		for i := range x {
 			x[i] = math.NaN()
 		}
@@ -78,7 +78,7 @@ func ProjectSpectrahedron(be blas.Backend, a blas.General, tau float64) (*linop.
 	}
 	for i := range n {
 		for _, x := range blas.Row(a, i)[:i+1] {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
+			if !finite(x) {
 				return nil, fmt.Errorf("%w: an element to project is %g", ErrNotFinite, x)
 			}
 		}

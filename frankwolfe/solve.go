@@ -39,14 +39,17 @@ func Solve(ctx context.Context, L blas.General, p *Problem, opt Options) (Result
 // Lanczos, only as exactly as the gap needs, goes towards τvvᵀ (towards 0 when
 // θ ≥ 0) by the exact minimizing length in [0,1], and updates AᵀA·L by a matrix of
 // rank one: O(n²) beside the eigenvector. The error falls like 1/iterations. A nil
-// error means that the gap met Options.Tol. Errors are ErrNotConverged, ErrNotFinite, ErrInfeasible, that of
-// ctx, and that of Trace. Jaggi, Revisiting Frank–Wolfe, ICML 2013.
+// error means that the gap met Options.Tol; it is 0 for n = 0. Errors are ErrNotConverged,
+// ErrNotFinite, ErrInfeasible, that of ctx, and that of Trace. Jaggi, Revisiting Frank–Wolfe, ICML 2013.
 func (w *Workspace) Solve(ctx context.Context, L blas.General, p *Problem, opt Options) (Result, error) {
 	opt.Tol, opt.MaxIter, opt.Backend = cmp.Or(opt.Tol, 1e-6), cmp.Or(opt.MaxIter, 10000), blas.Or(opt.Backend)
 	if err := p.check(L); err != nil {
 		return Result{Value: math.NaN(), Gap: math.NaN()}, err
 	}
 	n := p.N()
+	if n == 0 {
+		return Result{Value: p.YY / p.Samples}, nil
+	}
 	w.M, w.G = blas.Reshape(w.M, n, n), blas.Reshape(w.G, n, n)
 	w.v, w.w = blas.Reshape(w.v, n, 1), blas.Reshape(w.w, n, 1)
 	w.op = linop.NewDense(w.G, opt.Backend)
@@ -71,7 +74,9 @@ type solve struct {
 // run descends until the running gap claims convergence, then computes value and
 // gap from their definitions, and goes on if these do not confirm it.
 func (s *solve) run(ctx context.Context) error {
-	s.refresh()
+	if err := s.refresh(); err != nil {
+		return s.close(ctx, err)
+	}
 	s.gap = math.Inf(1)
 	if err := s.trace(math.NaN()); err != nil {
 		return s.close(ctx, err)
@@ -81,7 +86,9 @@ func (s *solve) run(ctx context.Context) error {
 		if err := s.descend(ctx); err != nil {
 			return s.close(ctx, err)
 		}
-		s.refresh()
+		if err := s.refresh(); err != nil {
+			return s.close(ctx, err)
+		}
 		if err := s.close(ctx, nil); err != nil {
 			return err
 		}
@@ -100,16 +107,20 @@ func (s *solve) run(ctx context.Context) error {
 }
 
 // refresh recomputes AᵀA·L, the value and the gradient from L.
-func (s *solve) refresh() {
+func (s *solve) refresh() error {
 	blas.Mul(s.opt.Backend, s.M, false, false, s.p.AtA, s.L)
-	s.evaluate()
+	return s.evaluate()
 }
 
 // evaluate computes value and gradient from L and M.
-func (s *solve) evaluate() {
+func (s *solve) evaluate() error {
 	s.res.Value = s.p.value(s.L, s.M)
 	s.p.gradient(s.G, s.M)
 	s.inner = blas.Inner(s.G, s.L)
+	if !finite(s.res.Value) || !finite(s.inner) {
+		return fmt.Errorf("%w: in iteration %d g is %g and ⟨∇g, L⟩ is %g", ErrNotFinite, s.res.Iter, s.res.Value, s.inner)
+	}
+	return nil
 }
 
 // close fills the gap of the result for the current L and returns the reason.
@@ -141,8 +152,10 @@ func (s *solve) descend(ctx context.Context) error {
 		if !s.step() {
 			return nil
 		}
-		s.evaluate()
 		s.res.Iter++
+		if err := s.evaluate(); err != nil {
+			return err
+		}
 		if err := s.trace(s.gap); err != nil {
 			return err
 		}
@@ -173,8 +186,8 @@ func (s *solve) vertex(ctx context.Context) error {
 	blas.Copy(s.v, e.Vectors)
 	s.theta, s.exact = e.Values[0], false
 	s.gap = s.inner - s.p.Tau*math.Min(0, s.theta-e.Residuals[0])
-	if math.IsNaN(s.gap) {
-		return fmt.Errorf("%w: the gap in iteration %d", ErrNotFinite, s.res.Iter)
+	if !finite(s.gap) {
+		return fmt.Errorf("%w: the gap is %g in iteration %d", ErrNotFinite, s.gap, s.res.Iter)
 	}
 	return nil
 }

@@ -124,10 +124,14 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 			fits[i].RMSE, fits[i].RMSEOwn = &f.RMSE, &f.RMSEOwn
 		}
 		if f.L != nil {
-			n := f.L.Dim()
-			L := blas.NewGeneral(n, n)
-			f.L.Dense(blas.Active(), L)
-			fits[i].L = rowsOf(L)
+			at := f.L.Elements()
+			for a := range f.L.Dim() {
+				row := make([]float64, f.L.Dim())
+				for b := range row {
+					row[b] = at(a, b)
+				}
+				fits[i].L = append(fits[i].L, row)
+			}
 		}
 	}
 	return json.Marshal(struct {

@@ -40,7 +40,7 @@ func (g *design) explicit() (bool, error) {
 
 // newMaps makes the feature maps of the dictionary. Every fit holds a few D×D matrices.
 func (g *design) newMaps(ctx context.Context) (rff.Maps, error) {
-	maps, err := rff.NewMaps(ctx, g.dict, g.X, g.opt.Seed)
+	maps, err := rff.NewMaps(ctx, g.dict, g.X, g.opt.Seed, g.opt.Backend)
 	if err != nil {
 		return nil, fmt.Errorf("granger: features: %w", err)
 	}

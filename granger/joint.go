@@ -129,7 +129,7 @@ func slopes(
 		return squares, 0, err
 	}
 	for range jointRounds + 1 {
-		K, v, err := gaussianOf(Z, w)
+		K, v, err := gaussianOf(be, Z, w)
 		if err != nil {
 			return squares, 0, err
 		}
@@ -234,7 +234,7 @@ func weighted(Z blas.General, w []float64, by float64) blas.General {
 }
 
 // gaussianOf is the kernel matrix of the metric w, and its v = 2·Σ_c w_c·var_c, the mean of the metric over all pairs.
-func gaussianOf(Z blas.General, w []float64) (K blas.General, v float64, err error) {
+func gaussianOf(be blas.Backend, Z blas.General, w []float64) (K blas.General, v float64, err error) {
 	for c := range w {
 		v += 2 * w[c] * stat.Variance(mat.Col(nil, c, blas.Dense(Z)), nil)
 	}
@@ -243,12 +243,12 @@ func gaussianOf(Z blas.General, w []float64) (K blas.General, v float64, err err
 	}
 	S := weighted(Z, w, 1)
 	k := kernel.Kernel{Kind: kernel.Gaussian, Inputs: S.Cols, Width: math.Sqrt(v / 2)}
-	gram, err := k.Gram(S, blas.Float64)
+	grams, err := kernel.Dictionary{k}.Grams(context.Background(), S, kernel.GramOptions{Backend: be})
 	if err != nil {
 		return K, v, err
 	}
 	K = blas.NewGeneral(Z.Rows, Z.Rows)
-	gram.Dense(K)
+	grams[0].Dense(K)
 	return K, v, nil
 }
 

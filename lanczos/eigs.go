@@ -4,6 +4,7 @@ package lanczos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -293,6 +294,57 @@ func (s *eigs) pairs() {
 	}
 	s.res.Values, s.res.Residuals, s.res.Vectors = s.values, s.resid, s.V
 }
+
+// missed reports whether an eigenvalue of A on the complement of V is beyond those of V: by a Lanczos iteration with
+// P·A·P, P = I − VVᵀ, from a random vector, until a Ritz value is beyond them or one that has nearly converged is not. The
+// result is that of s with the work of the search. s is a copy, since what closures hold is allocated.
+func (s eigs) missed(ctx context.Context) (beyond bool, res Result, err error) {
+	if s.probe == nil {
+		s.probe = new(Workspace)
+	}
+	V, h, x := s.V, blas.NewGeneral(s.opt.K, 1), blas.NewGeneral(s.n, 1)
+	inside := func(v blas.General) { // v ← P·v, h ← Vᵀv
+		s.mul(true, 1, V, v, 0, h)
+		s.mul(false, -1, V, h, 1, v)
+	}
+	complement := linop.Func{N: s.n, F: func(dst, v blas.General) {
+		blas.Copy(x, v)
+		inside(x)
+		along := blas.Clone(h)
+		s.A.Apply(dst, x)
+		inside(dst)
+		s.mul(false, s.sign*s.size, V, along, 1, dst) // the range of V goes to the other end of the spectrum
+	}}
+	last := s.sign * s.res.Values[s.opt.K-1]
+	decided := errors.New("decided")
+	e, err := s.probe.Eigs(ctx, complement, Options{
+		Which: s.opt.Which, Tol: s.opt.Tol, AbsTol: s.opt.AbsTol, MaxIter: s.opt.MaxIter, Seed: s.opt.Seed + 1,
+		Backend: s.opt.Backend, Trace: func(step Step) error {
+			if step.Dim == 0 {
+				return nil
+			}
+			value := s.sign * step.Values[0]
+			beyond = value < last-2*s.bound
+			if beyond || step.Dim >= probeLeast && step.Residuals[0] <= probeShare*(value-last) {
+				return decided
+			}
+			return nil
+		},
+	})
+	res = s.res
+	res.Iter, res.Applies = res.Iter+e.Iter, res.Applies+e.Applies
+	if errors.Is(err, decided) || errors.Is(err, ErrNotConverged) {
+		err = nil
+	}
+	return beyond, res, err
+}
+
+// A Ritz value of the complement is not beyond those found where its residual is at most probeShare of its distance
+// to them. Before probeLeast steps it may be that of a vector that is not along the extreme one yet.
+const (
+	probeLeast = 10
+	probeShare = 0.1
+)
 
 func (s *eigs) trace() error {
 	if s.opt.Trace == nil {

@@ -35,8 +35,9 @@ type Options struct {
 	AbsTol float64 // the absolute part of the test; 0 means none
 
 	MaxIter int // applications of A to a block; 0 means 10·N + 100
-	// Block is the number of vectors A is applied to at once; 0 means K. A block as
-	// wide as the multiplicity of an eigenvalue finds all its copies; a narrower one may miss some.
+	// Block is the number of vectors A is applied to at once; 0 means K. A block misses the
+	// copies of an eigenvalue beyond its width. Below K, a random vector orthogonal to the pairs
+	// found therefore looks for a better one, and where it meets one the computation goes on in blocks of K.
 	Block  int
 	MaxDim int // vectors kept before a restart; 0 means 60 + 4·K, raised to K + 3·Block when below that
 
@@ -80,7 +81,8 @@ var (
 
 // Workspace is the scratch: N·(MaxDim + 4·Block + 2·K) floats and a few times
 // MaxDim², kept between calls, so that nothing is allocated after the first call
-// of a size. It is ready at zero, must not be copied, and serves one goroutine.
+// of a size but by a search behind a Block below K, which takes 64·N floats more.
+// It is ready at zero, must not be copied, and serves one goroutine.
 type Workspace struct {
 	_ [0]sync.Mutex // go vet reports copies
 
@@ -96,6 +98,7 @@ type Workspace struct {
 	R      blas.General // Block×Block: the residual block is (next block)·R
 	chunk  blas.General // rows of the basis while it is compressed
 	V, AV  blas.General // N×K: the pairs returned
+	probe  *Workspace   // of the search for copies that Block missed; nil before one
 	theta  []float64    // eigenvalues of T, the wanted first, of opposite sign when the largest are wanted
 	values []float64
 	resid  []float64
@@ -132,6 +135,20 @@ func (w *Workspace) Eigs(ctx context.Context, A linop.Operator, opt Options) (Re
 		s.sign = -1
 	}
 	err := s.run(ctx)
+	if err != nil || opt.Block >= opt.K || opt.K == n {
+		return s.res, err
+	}
+	missed, before, err := s.missed(ctx)
+	if err != nil || !missed {
+		return before, err
+	}
+	opt.Block, opt.Start, opt.MaxIter = opt.K, blas.Clone(w.V), opt.MaxIter-before.Iter
+	opt = opt.withDefaults(n)
+	w.resize(n, opt)
+	s = eigs{Workspace: w, A: A, opt: opt, n: n, be: s.be, sign: s.sign}
+	err = s.run(ctx)
+	s.res.Iter, s.res.Applies = s.res.Iter+before.Iter, s.res.Applies+before.Applies
+	s.res.Restarts += before.Restarts + 1
 	return s.res, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -254,6 +255,59 @@ func TestFailures(t *testing.T) {
 				t.Errorf("value %g with residual %g", res.Values[0], res.Residuals[0])
 			}
 		})
+	}
+}
+
+// Whatever the block, all copies of an eigenvalue are found: the values are those of a dense method.
+func TestCopies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	for name, w := range map[string][]float64{
+		"at the top":    fill(150, func(i int) float64 { return float64(min(i, 145)) }),
+		"at the bottom": fill(150, func(i int) float64 { return float64(max(i, 5)) }),
+		"below the top": fill(150, func(i int) float64 {
+			return float64([]int{-9, 9, -7, -7, -7, 7, 7, 7, 3, -3, 0}[min(i, 10)])
+		}),
+		"of both ends":        fill(150, func(i int) float64 { return float64(i % 3) }),
+		"nearly":              fill(150, func(i int) float64 { return float64(max(i, 145)) + 1e-12*float64(i) }),
+		"of negative numbers": fill(150, func(i int) float64 { return -1 - float64(i/4) }),
+		"of few":              {5, 5, 1, 0.5},
+		"of tiny numbers":     fill(80, func(i int) float64 { return 1e-200 * float64(max(i, 75)) }),
+		"none":                fill(150, func(i int) float64 { return float64(i * i) }),
+		"identity":            fill(60, func(int) float64 { return 1 }),
+		"zero":                make([]float64, 60),
+	} {
+		a := spectrum(rng, w)
+		A, dense := linop.NewDense(a, nil), make([]float64, len(w))
+		if err := blas.Active().Syevals(blas.Clone(a), dense); err != nil {
+			t.Fatal(err)
+		}
+		norm := max(math.Abs(dense[0]), math.Abs(dense[len(w)-1]))
+		for _, which := range []lanczos.Which{lanczos.Largest, lanczos.Smallest} {
+			if which == lanczos.Largest {
+				slices.Reverse(dense)
+			} else {
+				slices.Sort(dense)
+			}
+			for _, k := range []int{2, 3, 6} {
+				k = min(k, len(w)-1)
+				for block := range k {
+					block++
+					res, err := lanczos.Eigs(bg, A, lanczos.Options{
+						K: k, Block: block, Which: which, Tol: 1e-9, Seed: uint64(block),
+					})
+					if err != nil {
+						t.Fatalf("%s, block %d of %d: %v", name, block, k, err)
+					}
+					checkPairs(t, a, res, 1e-9*norm)
+					for i, v := range res.Values {
+						if !(math.Abs(v-dense[i]) <= 1e-8*norm) {
+							t.Errorf("%s, block %d: values %v, want %v", name, block, res.Values, dense[:k])
+							break
+						}
+					}
+				}
+			}
+		}
 	}
 }
 

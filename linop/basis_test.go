@@ -1,6 +1,7 @@
 package linop
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -26,6 +27,31 @@ func left(Y, P blas.General) float64 {
 	blas.Mul(be, YP, false, false, Y, P)
 	blas.Gemm(be, false, true, -1, YP, P, 1, R)
 	return blas.Frob(R) / blas.Frob(Y)
+}
+
+// A matrix without rows has an empty basis, one without columns the identity's, and one that is not finite none.
+func TestRowBasisEdges(t *testing.T) {
+	nan := blas.NewGeneral(3, 2)
+	nan.Data[3] = math.NaN()
+	for _, c := range []struct {
+		name string
+		Y    blas.General
+		k    int // columns of the basis
+		want error
+	}{
+		{"0×0", blas.General{}, 0, nil},
+		{"0×3", blas.NewGeneral(0, 3), 0, nil},
+		{"3×0", blas.NewGeneral(3, 0), 0, nil},
+		{"1×1", blas.Vector([]float64{2}), 1, nil},
+		{"1×1 tiny", blas.Vector([]float64{1e-310}), 1, nil},
+		{"zero", blas.NewGeneral(3, 2), 1, nil},
+		{"NaN", nan, 0, ErrNotFinite},
+	} {
+		P, err := RowBasis(blas.Active(), c.Y)
+		if !errors.Is(err, c.want) || err == nil && (P.Rows != c.Y.Cols || P.Cols != c.k) {
+			t.Errorf("%s: %d×%d, %v", c.name, P.Rows, P.Cols, err)
+		}
+	}
 }
 
 func TestBases(t *testing.T) {

@@ -131,6 +131,12 @@ func (s *Spectral) Factor() blas.General {
 	return R
 }
 
+// Elements shows the matrix, at 2r flops for an element.
+func (s *Spectral) Elements() func(i, j int) float64 {
+	R := s.Factor()
+	return func(i, j int) float64 { return blas.Dot(blas.Row(R, i), blas.Row(R, j)) }
+}
+
 // Clone returns a copy.
 func (s *Spectral) Clone() *Spectral {
 	return &Spectral{V: blas.Clone(s.V), S: append([]float64(nil), s.S...)}
@@ -140,19 +146,28 @@ func (s *Spectral) Clone() *Spectral {
 // and eigenvalues are rounding.
 const RankDrop = 4
 
-// RowBasis is an orthonormal basis P (n×k) of the row space of the N×n Y, k ≥ 1.
-// It is the identity's shape, without data, when Y has full column rank. Singular values of at most RankDrop times
-// their rounding do not count.
+// RowBasis is an orthonormal basis P (n×k) of the row space of the N×n Y: k ≥ 1 but for N = 0, where it has no columns.
+// It is the identity's shape, without data, when Y has full column rank or no columns. Singular values of at most
+// RankDrop times their rounding do not count. The error is ErrNotFinite, or the backend's.
 func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
 	N, n := Y.Rows, Y.Cols
 	full := blas.General{Rows: n, Cols: n}
 	k := min(N, n)
+	switch {
+	case n == 0:
+		return full, nil
+	case N == 0:
+		return blas.NewGeneral(n, 0), nil
+	}
 	T := blas.Transposed(Y) // n×N
 	if n <= N {
 		T = blas.Clone(Y)
 	}
 	R := blas.NewGeneral(k, k)
 	be.QR(T, R)
+	if v := blas.Frob(R); math.IsNaN(v) || math.IsInf(v, 0) {
+		return full, fmt.Errorf("%w: the norm of a %d×%d matrix is %g", ErrNotFinite, N, n, v)
+	}
 	// n > N: Yᵀ = T·R, so the left singular vectors of R turn T. n ≤ N: Y = T·R,
 	// and its right ones span the row space.
 	s, u, vt := make([]float64, k), blas.NewGeneral(k, k), blas.NewGeneral(k, k)

@@ -22,7 +22,7 @@ func BenchmarkTransform(b *testing.B) {
 	for _, c := range sizes {
 		X := randomX(1, c.l, c.d)
 		k := build(b, fmt.Sprintf("rff:gaussian:all:10:%d:%s", c.D, c.how), X)[0]
-		m, err := New(b.Context(), k, X, 1, 0)
+		m, err := New(b.Context(), k, X, 1, 0, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	m, err := rff.New(context.Background(), d[0], X, 1, 0)
+	m, err := rff.New(context.Background(), d[0], X, 1, 0, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

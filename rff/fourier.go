@@ -14,6 +14,7 @@ import (
 
 // fourier holds the n frequencies of a map of random Fourier features.
 type fourier struct {
+	be    blas.Backend
 	omega blas.General // n×d
 	waves
 }
@@ -79,7 +80,8 @@ func newFourier(m *Map) (transformer, error) {
 		s.draw(rng)
 		return s, nil
 	}
-	g, uniform, err := gaussianRows(m.Sampler, n, d, rng)
+	be := blas.Or(m.Backend)
+	g, uniform, err := gaussianRows(m.Sampler, n, d, rng, be)
 	if err != nil {
 		return nil, err
 	}
@@ -96,18 +98,20 @@ func newFourier(m *Map) (transformer, error) {
 		blas.Scal(scale/m.Kernel.Width, row)
 	}
 	w.draw(rng)
-	return &fourier{g, w}, nil
+	return &fourier{be, g, w}, nil
 }
 
 // gaussianRows draws n rows of N(0, I_d), and a source of one uniform number in
 // (0,1) for each row.
-func gaussianRows(sampler string, n, d int, rng *rand.Rand) (blas.General, func(i int) float64, error) {
+func gaussianRows(
+	sampler string, n, d int, rng *rand.Rand, be blas.Backend,
+) (blas.General, func(i int) float64, error) {
 	uniform := func(int) float64 { return openUniform(rng) }
 	switch sampler {
 	case "mc":
 		return normals(n, d, rng), uniform, nil
 	case "orthogonal":
-		return orthogonalRows(n, d, rng), uniform, nil
+		return orthogonalRows(n, d, rng, be), uniform, nil
 	case "qmc":
 		h, err := newHalton(d+1, rng)
 		if err != nil {
@@ -140,12 +144,12 @@ func normals(n, d int, rng *rand.Rand) blas.General {
 // N(0, I_d) by itself: the rows of a Haar-distributed orthogonal matrix times
 // independent χ_d lengths. The signs that make the QR factorization unique make
 // Q Haar-distributed (Mezzadri 2007) and the same for every backend up to rounding.
-func orthogonalRows(n, d int, rng *rand.Rand) blas.General {
+func orthogonalRows(n, d int, rng *rand.Rand, be blas.Backend) blas.General {
 	out := blas.NewGeneral(n, d)
 	r := blas.NewGeneral(d, d)
 	for lo := 0; lo < n; lo += d {
 		q := normals(d, d, rng)
-		blas.Active().QR(q, r)
+		be.QR(q, r)
 		for i := range min(d, n-lo) {
 			length := blas.Nrm2(normals(1, d, rng).Data)
 			if r.Data[i*d+i] < 0 {
@@ -162,7 +166,7 @@ func orthogonalRows(n, d int, rng *rand.Rand) blas.General {
 
 // transform computes the phases XΩᵀ where the cosines will be, then the features.
 func (f *fourier) transform(dst, x blas.General) error {
-	blas.Mul(blas.Active(), blas.View(dst, 0, 0, dst.Rows, f.n), false, true, x, f.omega)
+	blas.Mul(f.be, blas.View(dst, 0, 0, dst.Rows, f.n), false, true, x, f.omega)
 	f.finish(dst)
 	return nil
 }

@@ -26,7 +26,7 @@ func TestJSON(t *testing.T) {
 				data.Data[i] = math.Abs(v)
 			}
 		}
-		m, err := New(t.Context(), build(t, spec, data)[0], data, 7, 3)
+		m, err := New(t.Context(), build(t, spec, data)[0], data, 7, 3, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,13 +14,15 @@ import (
 
 // drawLandmarks picks s landmarks for the kernel from the rows of x: rows drawn
 // uniformly or centres of k-means.
-func drawLandmarks(ctx context.Context, how string, x blas.General, s int, seed, stream uint64) (blas.General, error) {
+func drawLandmarks(
+	ctx context.Context, how string, x blas.General, s int, seed, stream uint64, be blas.Backend,
+) (blas.General, error) {
 	rng := rand.New(rand.NewPCG(seed, stream))
 	switch how {
 	case "uniform":
 		return blas.TakeRows(x, choose(x.Rows, s, rng)), nil
 	case "kmeans":
-		return kmeans(ctx, x, s, rng), nil
+		return kmeans(ctx, x, s, rng, blas.Or(be)), nil
 	}
 	return blas.General{}, fmt.Errorf("%w: unknown landmarks %q (have uniform, kmeans)", ErrNoFeatures, how)
 }
@@ -41,7 +43,7 @@ const (
 
 // kmeans is s centres of Lloyd's iteration from a uniform start, on a uniform
 // subsample. A centre that loses all its samples stays where it is.
-func kmeans(ctx context.Context, x blas.General, s int, rng *rand.Rand) blas.General {
+func kmeans(ctx context.Context, x blas.General, s int, rng *rand.Rand, be blas.Backend) blas.General {
 	sub := blas.TakeRows(x, choose(x.Rows, min(x.Rows, kmeansPerPoint*s), rng))
 	centres := blas.TakeRows(sub, choose(sub.Rows, s, rng))
 	nearest := make([]int, sub.Rows)
@@ -49,7 +51,7 @@ func kmeans(ctx context.Context, x blas.General, s int, rng *rand.Rand) blas.Gen
 		if ctx.Err() != nil {
 			break // the caller looks too
 		}
-		if !assign(ctx, nearest, sub, centres) {
+		if !assign(ctx, nearest, sub, centres, be) {
 			break
 		}
 		recentre(centres, sub, nearest)
@@ -59,7 +61,7 @@ func kmeans(ctx context.Context, x blas.General, s int, rng *rand.Rand) blas.Gen
 
 // assign finds the nearest centre of each row, by ‖c‖²/2 − xᵀc, and reports
 // whether any changed.
-func assign(ctx context.Context, nearest []int, x, centres blas.General) bool {
+func assign(ctx context.Context, nearest []int, x, centres blas.General, be blas.Backend) bool {
 	half := make([]float64, centres.Rows)
 	for c := range half {
 		row := blas.Row(centres, c)
@@ -70,7 +72,7 @@ func assign(ctx context.Context, nearest []int, x, centres blas.General) bool {
 		if ctx.Err() != nil {
 			return
 		}
-		ip := blas.Product(blas.Active(), false, true, blas.View(x, lo, 0, hi-lo, x.Cols), centres)
+		ip := blas.Product(be, false, true, blas.View(x, lo, 0, hi-lo, x.Cols), centres)
 		for i := lo; i < hi; i++ {
 			best := 0
 			row := blas.Row(ip, i-lo)

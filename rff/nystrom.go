@@ -14,10 +14,11 @@ import (
 // nystrom maps x to Pᵀk(landmarks, x) with PPᵀ the pseudo-inverse of the
 // landmarks' Gram matrix: z(x)ᵀz(x') is the Nyström approximation of k.
 type nystrom struct {
-	local      kernel.Kernel // on the kernel's own columns
-	landmarks  blas.General  // s×d
-	projection blas.General  // s×D
-	triangular bool          // projection is an upper triangle
+	be         blas.Backend
+	near       *kernel.Crossing // k(·, landmarks) on the kernel's own columns
+	landmarks  blas.General     // s×d
+	projection blas.General     // s×D
+	triangular bool             // projection is an upper triangle
 }
 
 // chooseNystrom draws the landmarks from X and computes the projection.
@@ -25,20 +26,19 @@ func (m *Map) chooseNystrom(ctx context.Context, X blas.General) error {
 	if X.Rows == 0 {
 		return fmt.Errorf("%w: landmarks are drawn from the training data", ErrNoFeatures)
 	}
-	local := onOwnColumns(m.Kernel)
 	x := m.Kernel.Features(X)
 	if err := kernel.FiniteData(X, m.Kernel.Columns); err != nil {
 		return err
 	}
 	m.Sampler = m.Kernel.Approx.Sampler
-	z, err := drawLandmarks(ctx, m.Sampler, x, min(m.Kernel.Approx.Count, X.Rows), m.Seed, m.Stream)
+	z, err := drawLandmarks(ctx, m.Sampler, x, min(m.Kernel.Approx.Count, X.Rows), m.Seed, m.Stream, m.Backend)
 	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p, err := projection(&local, z)
+	p, err := projection(ctx, onOwnColumns(m.Kernel), z, blas.Or(m.Backend))
 	if err != nil {
 		return err
 	}
@@ -57,18 +57,21 @@ func onOwnColumns(k kernel.Kernel) kernel.Kernel {
 // projection is R⁻¹ of the landmarks' Gram matrix RᵀR, a triangle and so half the
 // work in every transform; where that is singular up to rounding, U·S^{-1/2} of
 // U·S·Uᵀ for the eigenvalues above it.
-func projection(k *kernel.Kernel, z blas.General) (blas.General, error) {
-	g, err := k.Gram(z, blas.Float64)
+func projection(
+	ctx context.Context, local kernel.Kernel, z blas.General, be blas.Backend,
+) (blas.General, error) {
+	grams, err := kernel.Dictionary{local}.Grams(ctx, z, kernel.GramOptions{Backend: be})
 	if err != nil {
 		return blas.General{}, err
 	}
-	if p, ok := inverseFactor(g); ok {
+	g := grams[0]
+	if p, ok := inverseFactor(g, be); ok {
 		return p, nil
 	}
 	s := g.N
 	u, w := blas.NewGeneral(s, s), make([]float64, s)
 	g.Dense(u)
-	if err := blas.Active().Syevd(u, w); err != nil {
+	if err := be.Syevd(u, w); err != nil {
 		return blas.General{}, err
 	}
 	drop := 0
@@ -91,11 +94,11 @@ const regular = 1e3
 
 // inverseFactor is R⁻¹ (s×s, upper triangle) of the Gram matrix RᵀR, unless
 // it is singular up to rounding.
-func inverseFactor(g *blas.Sym) (p blas.General, ok bool) {
+func inverseFactor(g *blas.Sym, be blas.Backend) (p blas.General, ok bool) {
 	s := g.N
 	l := blas.NewGeneral(s, s)
 	g.Dense(l)
-	if !blas.Active().Potrf(l) {
+	if !be.Potrf(l) {
 		return p, false
 	}
 	least, most := math.Inf(1), 0.0
@@ -110,7 +113,7 @@ func inverseFactor(g *blas.Sym) (p blas.General, ok bool) {
 	for i := range s {
 		p.Data[i*s+i] = 1
 	}
-	blas.Active().Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, s, s, 1, l.Data, s, p.Data, s)
+	be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, s, s, 1, l.Data, s, p.Data, s)
 	for i := range s {
 		clear(blas.Row(p, i)[:i]) // zero but for the sign
 	}
@@ -139,12 +142,14 @@ func newNystrom(m *Map) (transformer, error) {
 		return nil, fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features",
 			ErrNoFeatures, l.Rows, l.Cols, p.Rows, p.Cols, m.D)
 	}
-	return &nystrom{onOwnColumns(m.Kernel), l.general(), p.general(), isUpper(p.general())}, nil
+	be := blas.Or(m.Backend)
+	near, err := kernel.Dictionary{onOwnColumns(m.Kernel)}.Crossing([]float64{1}, l.general(), be)
+	return &nystrom{be, near, l.general(), p.general(), isUpper(p.general())}, err
 }
 
 func (n *nystrom) transform(dst, x blas.General) error {
 	k := blas.NewGeneral(x.Rows, n.landmarks.Rows)
-	if err := n.local.Cross(k, x, n.landmarks); err != nil {
+	if err := n.near.Sum(k, x); err != nil {
 		return err
 	}
 	n.project(dst, k)
@@ -155,13 +160,13 @@ func (n *nystrom) transform(dst, x blas.General) error {
 func (n *nystrom) project(dst, k blas.General) {
 	D := n.projection.Cols
 	if !n.triangular {
-		blas.Mul(blas.Active(), dst, false, false, k, n.projection)
+		blas.Mul(n.be, dst, false, false, k, n.projection)
 		return
 	}
 	const strip = 256
 	for lo := 0; lo < D; lo += strip {
 		hi := min(lo+strip, D)
-		blas.Mul(blas.Active(), blas.View(dst, 0, lo, dst.Rows, hi-lo), false, false,
+		blas.Mul(n.be, blas.View(dst, 0, lo, dst.Rows, hi-lo), false, false,
 			blas.View(k, 0, 0, k.Rows, hi), blas.View(n.projection, 0, lo, hi, hi-lo))
 	}
 }

@@ -46,7 +46,7 @@ func TestNystrom(t *testing.T) {
 func TestNystromOfZeroKernel(t *testing.T) {
 	X := blas.NewGeneral(5, 2)
 	k := build(t, "nystrom:linear:all:3", X)[0]
-	m, err := New(t.Context(), k, X, 1, 0)
+	m, err := New(t.Context(), k, X, 1, 0, nil)
 	if err != nil || m.Dim() != 0 {
 		t.Fatalf("features of the zero kernel: %v, %v", m, err)
 	}
@@ -60,7 +60,7 @@ func TestNystromOfZeroKernel(t *testing.T) {
 func TestNystromProjections(t *testing.T) {
 	X := randomX(21, 1500, 4)
 	k := build(t, "nystrom:gaussian:all:1:300:uniform", X)[0]
-	m, err := New(t.Context(), k, X, 3, 0)
+	m, err := New(t.Context(), k, X, 3, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestNystromProjections(t *testing.T) {
 	k.Approx.Count = 2 * X.Rows
 	small := blas.View(twice, X.Rows-20, 0, 40, 4)
 	blas.Copy(blas.View(small, 20, 0, 20, 4), blas.View(small, 0, 0, 20, 4))
-	m, err = New(t.Context(), k, small, 3, 0)
+	m, err = New(t.Context(), k, small, 3, 0, nil)
 	if err != nil || m.Dim() != 20 {
 		t.Errorf("20 landmarks, each twice: %d features, %v", m.Dim(), err)
 	}

@@ -38,6 +38,8 @@ type Map struct {
 	// Landmarks (s×d, the kernel's own columns) and Projection (s×D) of a Nyström map.
 	Landmarks  *Matrix `json:"landmarks,omitempty"`
 	Projection *Matrix `json:"projection,omitempty"`
+	// Backend multiplies and factors. The first use reads it; nil means blas.Active().
+	Backend blas.Backend `json:"-"`
 
 	once sync.Once
 	impl transformer
@@ -66,9 +68,11 @@ type transformer interface {
 // training means; maps that need neither take an X without rows. Errors wrap
 // ErrNoFeatures, or are those of the data, or ctx's: it is looked at between the blocks
 // of rows that landmarks are chosen from, and not within the factorisation of their Gram
-// matrix, of Count³ operations.
-func New(ctx context.Context, k kernel.Kernel, X blas.General, seed, stream uint64) (*Map, error) {
-	m := &Map{Kernel: k, Seed: seed, Stream: stream}
+// matrix, of Count³ operations. be is the Backend of the map.
+func New(
+	ctx context.Context, k kernel.Kernel, X blas.General, seed, stream uint64, be blas.Backend,
+) (*Map, error) {
+	m := &Map{Kernel: k, Seed: seed, Stream: stream, Backend: be}
 	if err := k.Validate(); err != nil {
 		return nil, err
 	}
@@ -143,11 +147,13 @@ func (m *Map) Transform(dst, X blas.General) error { return Maps{m}.Transform(ds
 type Maps []*Map
 
 // NewMaps makes the map of every kernel of a dictionary; errors as for New.
-func NewMaps(ctx context.Context, d kernel.Dictionary, X blas.General, seed uint64) (Maps, error) {
+func NewMaps(
+	ctx context.Context, d kernel.Dictionary, X blas.General, seed uint64, be blas.Backend,
+) (Maps, error) {
 	maps := make(Maps, len(d))
 	for j, k := range d {
 		var err error
-		if maps[j], err = New(ctx, k, X, seed, uint64(j)); err != nil {
+		if maps[j], err = New(ctx, k, X, seed, uint64(j), be); err != nil {
 			return nil, err
 		}
 	}

@@ -44,7 +44,7 @@ func gramOf(t testing.TB, k kernel.Kernel, X blas.General) blas.General {
 // approximate is Z Zᵀ of the features of a kernel.
 func approximate(t testing.TB, k kernel.Kernel, X blas.General, seed uint64) blas.General {
 	t.Helper()
-	m, err := New(t.Context(), k, X, seed, 0)
+	m, err := New(t.Context(), k, X, seed, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestAuto(t *testing.T) {
 	X := randomX(5, 25, 256)
 	for _, form := range []string{"", ":phases"} {
 		k := build(t, "rff:gaussian:all:median:1024"+form, X)[0]
-		m, err := New(t.Context(), k, X, 1, 0)
+		m, err := New(t.Context(), k, X, 1, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestCoordinates(t *testing.T) {
 
 func TestOrthogonalRows(t *testing.T) {
 	const d = 7
-	g := orthogonalRows(20, d, rand.New(rand.NewPCG(5, 5)))
+	g := orthogonalRows(20, d, rand.New(rand.NewPCG(5, 5)), blas.Active())
 	for i := range 20 {
 		for j := range i {
 			a, b := blas.Row(g, i), blas.Row(g, j)
@@ -251,7 +251,7 @@ func TestOrthogonalRowsOnAnyBackend(t *testing.T) {
 	var first blas.General
 	for _, be := range append(blas.Backends(), flipped{saved}) {
 		blas.Use(be)
-		g := orthogonalRows(30, 12, rand.New(rand.NewPCG(5, 5)))
+		g := orthogonalRows(30, 12, rand.New(rand.NewPCG(5, 5)), be)
 		if first.Data == nil {
 			first = g
 		}
@@ -312,7 +312,7 @@ func TestSeeds(t *testing.T) {
 	if slices.Equal(a.Data, approximate(t, k, X, 2).Data) {
 		t.Error("another seed gives the same features")
 	}
-	maps, err := NewMaps(t.Context(), kernel.Dictionary{k, k}, X, 1)
+	maps, err := NewMaps(t.Context(), kernel.Dictionary{k, k}, X, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func TestTransformSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps, err := NewMaps(t.Context(), d, X, 1)
+	maps, err := NewMaps(t.Context(), d, X, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,11 +387,11 @@ func TestErrors(t *testing.T) {
 		{"bad width", kernel.Kernel{Kind: kernel.Gaussian, Inputs: 3}, X, nil},
 		{"other columns", build(t, "linear", randomX(1, 5, 4))[0], X, nil},
 	} {
-		if _, err := New(t.Context(), c.k, c.X, 1, 0); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if _, err := New(t.Context(), c.k, c.X, 1, 0, nil); err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	m, err := New(t.Context(), build(t, "rff:gaussian:all:1:10", X)[0], X, 1, 0)
+	m, err := New(t.Context(), build(t, "rff:gaussian:all:1:10", X)[0], X, 1, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

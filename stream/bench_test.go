@@ -25,7 +25,7 @@ func BenchmarkPass(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	maps, err := rff.NewMaps(b.Context(), dict, X, 1)
+	maps, err := rff.NewMaps(b.Context(), dict, X, 1, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	maps, err := rff.NewMaps(context.Background(), d, X, 1)
+	maps, err := rff.NewMaps(context.Background(), d, X, 1, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

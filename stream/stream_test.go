@@ -36,7 +36,7 @@ func data(t testing.TB, l int) (X, Y blas.General, maps rff.Maps) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if maps, err = rff.NewMaps(t.Context(), d, X, 1); err != nil {
+	if maps, err = rff.NewMaps(t.Context(), d, X, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	return X, Y, maps

@@ -5,7 +5,6 @@ package sylvester
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/linop"
 )
 
 // Bordered is the system K·C·L + μ·C = Y of rows that have arrived at l first rows, or left them. The kernel matrix of
@@ -156,7 +156,7 @@ func (b *Bordered) factor(ctx context.Context, s float64) (f border, err error) 
 			d -= w * v[i]
 		}
 		if !(d > 0) && e.arrived || !(d < 0) && !e.arrived {
-			return f, fmt.Errorf("%w: element %d of the border has pivot %g", ErrNotSPD, k, d)
+			return f, notPositive(d, "element %d of the border has pivot %g", k, d)
 		}
 		f.rows, f.d = append(f.rows, v[:k]), append(f.d, d)
 	}
@@ -216,6 +216,18 @@ func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, Y blas
 	l, n, k := len(b.dec.Sigma), b.first.Cols, len(b.elements)
 	if C.Rows != len(b.rows) || C.Cols != n || sys.L.Dim() != n {
 		panic("sylvester: shape mismatch")
+	}
+	if err := cmp.Or(opt.check(), checkSystem(sys.L, sys.Mu, blas.Frob(Y))); err != nil {
+		return res, err
+	}
+	if sys.L.Rank() > 0 && l > 0 {
+		if err := bounded(slices.Max(b.dec.Sigma)*sys.L.S[0] + sys.Mu); err != nil {
+			return res, err
+		}
+	}
+	opt = opt.filled()
+	if r := slices.IndexFunc(sys.L.S, func(rho float64) bool { return !finite(sys.Mu / rho) }); r >= 0 { // C is Y/μ there
+		sys.L = &linop.Spectral{V: blas.View(sys.L.V, 0, 0, n, r), S: sys.L.S[:r]}
 	}
 	in, w := blas.NewGeneral(l, n), blas.NewGeneral(k, n) // c_B in T's coordinates, and w
 	if sys.L.Rank() < n {
@@ -295,7 +307,7 @@ func (b *Bordered) column(ctx context.Context, rotated, border blas.General, sys
 	solved := slices.Clone(x)
 	for a, sigma := range b.dec.Sigma {
 		if !(sigma+s > 0) {
-			return fmt.Errorf("%w: an eigenvalue of K is %g", ErrNotSPD, sigma)
+			return notPositive(sigma+s, "an eigenvalue of K is %g", sigma)
 		}
 		solved[a] /= sigma + s
 	}

@@ -5,7 +5,6 @@ package sylvester
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -234,7 +233,9 @@ func (f *cellFactor) set(ctx context.Context, be blas.Backend, dec *Decompositio
 	}
 	if !regular {
 		f.made = nil
-		return fmt.Errorf("%w: the factor of %d pairs for the observed cells", ErrNotSPD, len(f.inverseT))
+		condition := sigma[0] * t.near.L.S[0] / t.near.Mu
+		return notPositive(condition, "the factor of %d pairs for the observed cells, at ‖K‖·‖L‖/μ = %.3g",
+			len(f.inverseT), condition)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ package sylvester
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/lapack"
@@ -127,7 +126,7 @@ func (e *eigen) apply(
 		return 1, nil
 	}
 	if low := e.sigma[0]*rho[0] + mu; !(low > 0) {
-		return 1, fmt.Errorf("%w: smallest eigenvalue %g", ErrNotSPD, low)
+		return 1, notPositive(low, "smallest eigenvalue %g", low)
 	}
 	blas.Mul(be, work, true, false, e.vectors, B)
 	for i, sigma := range e.sigma {
@@ -186,7 +185,7 @@ func (t *Tridiagonal) Quadratic(b []float64, sigma float64) (sum float64, defini
 
 // Solve overwrites the columns of X by the solutions of (ρ_j·T + μI)·x_j = x_j, side
 // by side, by LDLᵀ factorization; pivots is scratch of the shape of X. The error is
-// ErrNotSPD: pivots are positive exactly when the system is positive definite.
+// ErrNotSPD: pivots are positive exactly when the system is positive definite; or ErrNotFinite where one overflows.
 func (t *Tridiagonal) Solve(X, pivots blas.General, rho []float64, mu float64) error {
 	l := X.Rows
 	for i := range l {
@@ -205,7 +204,7 @@ func (t *Tridiagonal) Solve(X, pivots blas.General, rho []float64, mu float64) e
 		}
 		for j, v := range p {
 			if !(v > 0) {
-				return fmt.Errorf("%w: pivot %g in column %d", ErrNotSPD, v, j)
+				return notPositive(v, "pivot %g in column %d", v, j)
 			}
 		}
 	}
@@ -293,7 +292,8 @@ func (s *cholesky) apply(
 		}
 		phase.Decomposed(ctx, l)
 		if !be.Potrf(s.low) {
-			return i, fmt.Errorf("%w: Cholesky's factorization breaks down at ρ/μ = %g", ErrNotSPD, rho[g[0]]/mu)
+			return i, notPositive(rho[g[0]]*s.bound+mu, "Cholesky's factorization of ρK + μI, of norm %.3g, breaks down",
+				rho[g[0]]*s.bound+mu)
 		}
 		k := g[1] - g[0]
 		block := blas.Reshape(work, l, k)

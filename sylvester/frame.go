@@ -92,6 +92,9 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General, opt Options) e
 		return err
 	}
 	f.a, f.b = powerOfTwo(norm), powerOfTwo(sys.Mu)
+	if ratio := math.Ilogb(f.a) - math.Ilogb(f.b); ratio > mostRatio || ratio < -mostRatio {
+		f.b = math.Ldexp(f.a, -max(-mostRatio, min(ratio, mostRatio)))
+	}
 	f.normY, f.mu = norm/f.a, sys.Mu/f.b
 	f.rho = blas.Resize(f.rho, r)
 	for j, s := range sys.L.S {
@@ -104,6 +107,12 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General, opt Options) e
 func checkSystem(L *linop.Spectral, mu, norm float64) error {
 	if !(mu > 0) || !finite(mu) {
 		return fmt.Errorf("%w: μ = %g", ErrNotSPD, mu)
+	}
+	if !finite(1 / mu) {
+		return fmt.Errorf("%w: μ = %g has no finite inverse", ErrNotFinite, mu)
+	}
+	if norm > 0 && norm/mu == 0 {
+		return fmt.Errorf("%w: the solution, of at most ‖Y‖/μ = %g/%g, underflows", ErrNotFinite, norm, mu)
 	}
 	if v := norm + sum(L.V); !finite(v) {
 		return fmt.Errorf("%w: ‖Y‖ and the eigenvectors of L sum to %g", ErrNotFinite, v)
@@ -123,13 +132,16 @@ func checkSystem(L *linop.Spectral, mu, norm float64) error {
 // with others like it need no scaling.
 const moderate = 0x1p200
 
-// powerOfTwo is 1 for a moderate x and for 0, else the largest power of two up to x.
+// mostRatio bounds the binary logarithm of a/b, so that it and its inverse are numbers of full precision.
+const mostRatio = 1000
+
+// powerOfTwo is 1 for a moderate x and for 0, else the largest power of two up to x whose inverse is finite.
 func powerOfTwo(x float64) float64 {
 	if x == 0 || x >= 1/moderate && x <= moderate {
 		return 1
 	}
 	_, e := math.Frexp(x)
-	return math.Ldexp(1, e-1)
+	return math.Ldexp(1, max(e-1, -1022))
 }
 
 // direct lets a method take K as it was given.
@@ -185,6 +197,24 @@ func (f *frame) columnSums(k int) []float64 {
 func square(x float64) float64 { return x * x }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// notPositive says that v, which a positive definite system makes positive, is not: ErrNotFinite where it has
+// overflowed, else ErrNotSPD.
+func notPositive(v float64, format string, args ...any) error {
+	kind := ErrNotSPD
+	if !finite(v) {
+		kind = ErrNotFinite
+	}
+	return fmt.Errorf("%w: %s", kind, fmt.Sprintf(format, args...))
+}
+
+// bounded refuses a system of which a bound of the norm, ‖K‖·‖L‖ + μ, overflows.
+func bounded(norm float64) error {
+	if !finite(norm) {
+		return fmt.Errorf("%w: ‖K‖·‖L‖ + μ is %g", ErrNotFinite, norm)
+	}
+	return nil
+}
 
 // sum adds the elements of a; it is finite only when they are.
 func sum(a blas.General) (s float64) {

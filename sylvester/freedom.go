@@ -21,9 +21,9 @@ const FreedomTol = 1e-2
 //
 // Side by side with it, in the same products with K, solver improves C to opt.Tol, as [Solver.Solve] does; a Y without
 // columns asks for the estimate alone. The Result is that of C, with the work of both. Errors are those of Solve, and C
-// is then what was reached.
+// is then what was reached. cfg holds the seed of the signs.
 func Freedom(
-	ctx context.Context, solver Solver, C blas.General, sys System, Y blas.General, opt Options, seed uint64,
+	ctx context.Context, solver Solver, C blas.General, sys System, Y blas.General, opt Options, cfg Config,
 ) (freedom []float64, res Result, err error) {
 	N, n, groups := sys.K.Dim(), Y.Cols, distinct(sys.L.S)
 	if n+len(groups) == 0 { // L = 0
@@ -38,7 +38,7 @@ func Freedom(
 	} else {
 		opt.Tol = FreedomTol
 	}
-	rng := rand.New(rand.NewPCG(seed, uint64(N)))
+	rng := rand.New(rand.NewPCG(cfg.Seed, uint64(N)))
 	Z := blas.NewGeneral(N, len(groups))
 	for i := range N {
 		sign := size * float64(2*rng.IntN(2)-1)
@@ -52,7 +52,7 @@ func Freedom(
 	blas.Copy(C, blas.View(X, 0, 0, N, n))
 	if n > 0 && res.KC.Data != nil {
 		res.KC = blas.View(res.KC, 0, 0, N, n)
-		res.Residual = residual(C, res.KC, sys, Y)
+		res.Residual = residual(blas.Or(cfg.Backend), C, res.KC, sys, Y)
 	}
 	if err != nil {
 		return nil, res, err
@@ -90,9 +90,9 @@ func beside(L *linop.Spectral, groups [][2]int, n int) *linop.Spectral {
 }
 
 // residual is ‖K·C·L + μC − Y‖_F/‖Y‖_F, 0 for an exact solution.
-func residual(C, KC blas.General, sys System, Y blas.General) float64 {
+func residual(be blas.Backend, C, KC blas.General, sys System, Y blas.General) float64 {
 	R := blas.Like(Y)
-	sys.L.MulRight(blas.Active(), R, KC)
+	sys.L.MulRight(be, R, KC)
 	blas.AddScaled(R, sys.Mu, C)
 	blas.AddScaled(R, -1, Y)
 	return relative(blas.Frob(R), blas.Frob(Y))

@@ -3,7 +3,6 @@
 package sylvester
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
@@ -32,6 +31,7 @@ type LeaveOut struct {
 	complement []float64    // 1 − Σ_a T_ia²; 0 for a whole T
 
 	L    *linop.Spectral
+	norm float64      // ‖Y‖
 	yt   blas.General // Y·V, l×r
 	b    blas.General // Tᵀ·Y·V, q×r
 	rest blas.General // Y − Y·V·Vᵀ, l×n; 0 for r = n
@@ -66,8 +66,8 @@ func (s *LeaveOut) Use(L *linop.Spectral, Y blas.General) error {
 	if Y.Rows != l || Y.Cols != n {
 		panic("sylvester: shape mismatch")
 	}
-	s.L, s.mu = nil, 0
-	if err := checkSystem(L, 1, blas.Frob(Y)); err != nil {
+	s.L, s.mu, s.norm = nil, 0, blas.Frob(Y)
+	if err := checkSystem(L, 1, s.norm); err != nil {
 		return err
 	}
 	s.L = L
@@ -82,13 +82,14 @@ func (s *LeaveOut) Use(L *linop.Spectral, Y blas.General) error {
 }
 
 // At sets μ > 0, and writes to C (l×n) the solution of K·C·L + μC = Y, unless C is the
-// zero value: 4lqr flops, and 2lnr for C. The error is ErrNotSPD.
+// zero value: 4lqr flops, and 2lnr for C. The error is ErrNotSPD or
+// ErrNotFinite.
 func (s *LeaveOut) At(C blas.General, mu float64) error {
 	if s.L == nil {
 		panic("sylvester: LeaveOut: At before Use")
 	}
 	s.mu = 0
-	if err := checkSystem(s.L, mu, 0); err != nil {
+	if err := checkSystem(s.L, mu, s.norm); err != nil {
 		return err
 	}
 	s.weight = blas.Reshape(s.weight, len(s.dec.Sigma), s.L.Rank())
@@ -96,8 +97,8 @@ func (s *LeaveOut) At(C blas.General, mu float64) error {
 		row := blas.Row(s.weight, a)
 		for b, rho := range s.L.S {
 			d := sigma*rho + mu
-			if !(d > 0) {
-				return fmt.Errorf("%w: eigenvalue %g", ErrNotSPD, d)
+			if !(d > 0) || !finite(d) {
+				return notPositive(d, "eigenvalue %g", d)
 			}
 			row[b] = 1 / d
 		}

@@ -4,7 +4,6 @@ package sylvester
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
@@ -116,8 +115,8 @@ func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, c
 			row[a] += sys.Mu
 		}
 	})
-	if !be.Potrf(o.factor) {
-		return fmt.Errorf("%w: the %d×%d matrix of the observed cells", ErrNotSPD, N, N)
+	if trace := blas.Trace(o.factor); !be.Potrf(o.factor) {
+		return notPositive(trace, "the %d×%d matrix of the observed cells, of trace %.3g", N, N, trace)
 	}
 	o.mu = sys.Mu
 	return nil

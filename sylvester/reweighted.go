@@ -304,7 +304,7 @@ func (s *Reweighted) iterate(
 		blas.AddScaled(s.Z, sys.Mu, s.P)
 		curvature := blas.Inner(s.KP, s.Z)
 		if !(curvature > 0) {
-			return fmt.Errorf("%w: a direction of curvature %g", ErrNotSPD, curvature)
+			return notPositive(curvature, "a direction of curvature %g", curvature)
 		}
 		step := blas.Inner(s.R, s.KP) / curvature
 		blas.AddScaled(s.A, step, s.P)

@@ -5,7 +5,6 @@ package sylvester
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -242,11 +241,8 @@ func (s *shifted) advanceAll() error {
 	par.For(strips(s.R.Rows), s.curvatureFn)
 	s.gather(s.curvature)
 	for a := range s.idx {
-		if !finite(s.curvature[a]) {
-			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotFinite, s.curvature[a], s.idx[a])
-		}
-		if !(s.curvature[a] > 0) {
-			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotSPD, s.curvature[a], s.idx[a])
+		if v := s.curvature[a]; !(v > 0) || !finite(v) {
+			return notPositive(v, "pᵀ(ρK + μI)p = %g in column %d", v, s.idx[a])
 		}
 		s.alpha[a] = s.rz[a] / s.curvature[a]
 	}

@@ -121,7 +121,7 @@ var (
 	// ErrNotSPD says that K, L and μ do not make a positive definite system.
 	ErrNotSPD = errors.New("sylvester: the system is not positive definite")
 	// ErrNotFinite says that K, L, Y or the starting point holds NaN or an infinity, that
-	// Options.Tol is NaN, or that the solution or K times it overflows.
+	// Options.Tol is NaN, or that the solution or K times it overflows, or all of the solution underflows.
 	ErrNotFinite = errors.New("sylvester: a number is not finite")
 )
 
@@ -133,7 +133,8 @@ type Solver interface {
 	// Solve reads C as the starting point and overwrites it by the solution. A nil
 	// error means that opt.Tol is met. Once ctx is done at most one more product with K
 	// follows; a decomposition of K by a direct method is not interrupted: it takes
-	// a second at orders near 3000, and grows with the cube.
+	// a second at orders near 3000, and grows with the cube. A system without rows or
+	// without columns is solved by the C that it has, which is empty.
 	Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error)
 	// Invalidate tells the solver that K has changed. It may keep what is still
 	// useful, such as a preconditioner of a nearby K.
@@ -214,6 +215,11 @@ func (f *frame) run(ctx context.Context, m method) error {
 	if err := m.prepare(ctx, f); err != nil {
 		return err
 	}
+	if isDirect {
+		if err := bounded(d.norm()*f.top() + f.mu); err != nil {
+			return err
+		}
+	}
 	for round := 0; ; round++ {
 		previous := f.res.Residual
 		f.measured = false
@@ -271,7 +277,12 @@ func (s *solver) Invalidate() {
 
 func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	err := s.begin(C, sys, Y, opt)
-	if err == nil {
+	switch {
+	case err != nil:
+	case C.Rows == 0 || C.Cols == 0:
+		s.res = Result{Solver: s.Name(), KC: s.kc}
+		err = s.step(0)
+	default:
 		s.res.Iter, s.res.Columns = s.billed.Iter, s.billed.Columns
 		if chooser, ok := s.engine.(*auto); ok {
 			err = chooser.solve(ctx, &s.frame)

@@ -19,7 +19,7 @@ func (b *BLAS) Daxpy(n int, alpha float64, x []float64, incX int, y []float64, i
 	b.d.daxpy(alpha, x[:n], y[:n])
 }
 
-// Dscal computes x *= alpha.
+// Dscal computes x *= alpha; x is 0 for alpha = 0, whatever it holds.
 func (b *BLAS) Dscal(n int, alpha float64, x []float64, incX int) {
 	if incX != 1 || n <= 0 || alpha == 0 {
 		b.Implementation.Dscal(n, alpha, x, incX)

@@ -85,7 +85,7 @@ func scaleMaps(ctx context.Context, env *bench.Env, features int) (rff.Maps, err
 	if err != nil {
 		return nil, err
 	}
-	return rff.NewMaps(ctx, d, probe.X, env.Seed)
+	return rff.NewMaps(ctx, d, probe.X, env.Seed, env.Backend)
 }
 
 // runScale streams more and more rows through random features and fits what is

@@ -23,6 +23,8 @@ type Axis struct {
 	Points [][]float64 `json:"points"`           // of the outputs
 	Kernel string      `json:"kernel,omitempty"` // SPEC of which L is the matrix; "" where it is none
 
+	Backend blas.Backend `json:"-"` // multiplies; nil means blas.Active()
+
 	part []int // the outputs at hand, of those of Points; nil: all
 }
 
@@ -125,7 +127,11 @@ func (a *Axis) between(spec string, points, others [][]float64) (blas.General, e
 		return T, err
 	}
 	weights := slices.Repeat([]float64{1 / float64(len(d))}, len(d))
-	return T, fault.From(d.CrossSum(T, weights, a.scaled(points), a.scaled(others)))
+	c, err := d.Crossing(weights, a.scaled(others), a.Backend)
+	if err != nil {
+		return T, fault.From(err)
+	}
+	return T, fault.From(c.Sum(T, a.scaled(points)))
 }
 
 // pointsOf are those of some outputs at hand.
@@ -138,7 +144,7 @@ func (a *Axis) spectrum(spec string, outputs []int) (*linop.Spectral, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := linop.NewSpectral(blas.Active(), T, float64(len(points))*0x1p-52)
+	s, err := linop.NewSpectral(blas.Or(a.Backend), T, float64(len(points))*0x1p-52)
 	if err == nil && s.Rank() == 0 {
 		err = fault.Input("kernel %s is zero on the axis of the outputs", spec)
 	}
@@ -255,11 +261,12 @@ func (a *Axis) weights(spec string, outputs []int, points [][]float64) (W blas.G
 	if err != nil {
 		return W, err
 	}
-	Vt := blas.Product(blas.Active(), true, false, T.V, t)
+	be := blas.Or(a.Backend)
+	Vt := blas.Product(be, true, false, T.V, t)
 	for b, s := range T.S {
 		blas.Scal(1/s, blas.Row(Vt, b))
 	}
-	blas.Mul(blas.Active(), W, false, false, T.V, Vt)
+	blas.Mul(be, W, false, false, T.V, Vt)
 	for j, point := range points {
 		same := make([]float64, len(own))
 		for i, t := range own {

@@ -109,6 +109,9 @@ func (in *Inputs) Apply(X blas.General) (Z blas.General, missing []int, err erro
 
 // CheckWidth refuses rows of another number of columns.
 func (in *Inputs) CheckWidth(X blas.General) error {
+	if in == nil {
+		return fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
+	}
 	if X.Cols != len(in.Names) {
 		return fault.Input("the data have %d columns, the model was fitted on %d", X.Cols, len(in.Names))
 	}

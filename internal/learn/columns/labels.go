@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
 )
 
@@ -49,6 +50,24 @@ func OneHotOf(labels, classes []string) (*mat.Dense, error) {
 		}
 	}
 	return Y, nil
+}
+
+// AreClasses reports whether Y can be that of OneHot: in each row that is fully observed one element is 1 and the others
+// are 0, and there are several columns.
+func AreClasses(Y blas.General) bool {
+	for i := range Y.Rows {
+		row := blas.Row(Y, i)
+		ones := slices.Index(row, 1)
+		if slices.ContainsFunc(row, math.IsNaN) {
+			continue
+		}
+		for j, v := range row {
+			if v != 0 && j != ones || ones < 0 {
+				return false
+			}
+		}
+	}
+	return Y.Cols > 1
 }
 
 // compareLabels puts numbers before text, numbers in numerical order.

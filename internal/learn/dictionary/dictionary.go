@@ -223,11 +223,11 @@ func (r *Resolver) Diagonals(d kernel.Dictionary) ([]float64, error) {
 	sample := blas.TakeRows(r.z, idx)
 	mean := make([]float64, len(d))
 	for j := range d {
-		g, err := d[j].Gram(sample, blas.Float64)
+		g, err := d[j:j+1].Grams(context.Background(), sample, kernel.GramOptions{Backend: r.opt.Backend})
 		if err != nil {
 			return nil, fault.From(err)
 		}
-		mean[j] = MeanDiagonal(g)
+		mean[j] = MeanDiagonal(g[0])
 	}
 	return mean, nil
 }

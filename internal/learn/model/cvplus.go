@@ -60,6 +60,15 @@ func (m *Model) conformal(q *Interval) error {
 	return nil
 }
 
+// FoldOf is the fold of m in which part, a model of the other rows, predicts the given ones.
+func (m *Model) FoldOf(ctx context.Context, part *Model, rows []int) (Fold, error) {
+	f := Fold{Model: part.Compact(), Rows: rows}
+	f.Warnings = nil
+	f.Y, f.F = blas.NewGeneral(len(rows), len(m.Out.Names)), blas.NewGeneral(len(rows), len(m.Out.Names))
+	m.Out.Restore(f.Y, blas.TakeRows(m.Y, rows))
+	return f, f.Predict(ctx, f.F, m.inputs(rows))
+}
+
 // scores are max(q_lo − y, y − q_hi) of the samples left out of a fold, a column for each target.
 func (f *Fold) scores(s sides) blas.General {
 	S := blas.NewGeneral(f.F.Rows, f.F.Cols/s.each)

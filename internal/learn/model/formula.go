@@ -36,7 +36,7 @@ func (m *Model) Formula() (*formula.Formula, error) {
 			}
 		}
 	}
-	e := expansion{f, m}
+	e := expansion{f, m, m.Backend()}
 	e.Offset = make([]float64, len(m.Out.Names))
 	if s := m.Out.Scaler; s != nil {
 		copy(e.Offset, s.Mean)
@@ -52,7 +52,8 @@ func (m *Model) Formula() (*formula.Formula, error) {
 // expansion is a formula to which the kernels of a model are added.
 type expansion struct {
 	*formula.Formula
-	m *Model
+	m  *Model
+	be blas.Backend
 }
 
 func (e *expansion) basis(b Basis) error {
@@ -93,7 +94,7 @@ func (e *expansion) kernels(d kernel.Dictionary, eta []float64, Z, W blas.Genera
 				terms = append(terms, t)
 				continue
 			}
-			e.sum(blas.Product(blas.Active(), true, false, P, own), t)
+			e.sum(blas.Product(e.be, true, false, P, own), t)
 		}
 		if terms != nil {
 			e.sum(own, grouped(terms)...)
@@ -149,7 +150,7 @@ func (e *expansion) features(b *Features) error {
 		}
 		own := blas.Clone(W)
 		if P.Rows > 0 {
-			own = blas.Product(blas.Active(), false, false, P, W)
+			own = blas.Product(e.be, false, false, P, W)
 		}
 		blas.Scal(amplitude, own.Data)
 		e.sum(own, t)

@@ -84,6 +84,9 @@ func rank(level float64, count int) (int, error) {
 // HasFolds reports whether the model can give intervals of CV+.
 func (m *Model) HasFolds() bool { return len(m.Folds) > 0 }
 
+// Closed reports whether the model gives intervals of jackknife+, from what it keeps of its rows.
+func (m *Model) Closed() bool { return m.oneL() != nil && m.AllTargets() }
+
 // method is the way to the intervals asked for.
 func (m *Model) method(q *Interval) error {
 	if q.Level = cmp.Or(q.Level, defaults.IntervalLevel); !(q.Level > 0 && q.Level < 1) {
@@ -92,7 +95,7 @@ func (m *Model) method(q *Interval) error {
 	if m.Out.Quantiles != nil {
 		return m.conformal(q)
 	}
-	closed := m.oneL() != nil && m.AllTargets()
+	closed := m.Closed()
 	if q.Method == "" && !m.HasFolds() && closed {
 		q.Method = JackknifePlus
 	}

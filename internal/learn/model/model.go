@@ -47,6 +47,8 @@ type Model struct {
 type Basis interface {
 	// evaluator prepares for predictions.
 	evaluator() (evaluator, error)
+	// backend multiplies; nil means blas.Active().
+	backend() blas.Backend
 	// kind names the basis in model files.
 	kind() string
 	// members are its arrays in model files; what is no array goes into head.
@@ -58,6 +60,9 @@ type Basis interface {
 	// times makes the learned outputs F those of F·A, n×p.
 	times(A blas.General) (Basis, error)
 }
+
+// Backend is that of the fit, or the active one in a model from a file.
+func (m *Model) Backend() blas.Backend { return blas.Or(m.Basis.backend()) }
 
 // UseMeans makes the model predict, for these targets, what it predicts without kernels: the
 // mean of the training targets, or 0 where they are not standardised. It returns the
@@ -163,7 +168,9 @@ func (b *Features) evaluator() (evaluator, error) {
 	}, nil
 }
 
-func (b *Features) kind() string  { return "features" }
+func (b *Features) backend() blas.Backend { return b.be }
+func (b *Features) kind() string          { return "features" }
+
 func (b *Features) silence(k int) { blas.Zero(blas.View(b.WL, 0, k, b.WL.Rows, 1)) }
 
 func (b *Features) kernels() []kernel.Kernel {
@@ -341,7 +348,7 @@ func (m *Model) At(points blas.General, silent []int) (*Model, error) {
 		return nil, fault.From(err)
 	}
 	at := &Model{In: m.In, Out: out, Names: m.Names, Eta: m.Eta, Warnings: m.Warnings}
-	L, err := congruent(A, []*linop.Spectral{m.L})
+	L, err := congruent(m.Backend(), A, []*linop.Spectral{m.L})
 	if err != nil {
 		return nil, err
 	}
@@ -351,15 +358,15 @@ func (m *Model) At(points blas.General, silent []int) (*Model, error) {
 }
 
 // congruent are the AᵀLA of a list; nil for nil.
-func congruent(A blas.General, list []*linop.Spectral) (_ []*linop.Spectral, err error) {
+func congruent(be blas.Backend, A blas.General, list []*linop.Spectral) (_ []*linop.Spectral, err error) {
 	of := slices.Clone(list)
 	for k, L := range list {
-		R := blas.Product(blas.Active(), true, false, L.V, A)
+		R := blas.Product(be, true, false, L.V, A)
 		for b, s := range L.S {
 			blas.Scal(math.Sqrt(s), blas.Row(R, b))
 		}
-		B := blas.Product(blas.Active(), true, false, R, R)
-		if of[k], err = linop.NewSpectral(blas.Active(), B, 0); err != nil {
+		B := blas.Product(be, true, false, R, R)
+		if of[k], err = linop.NewSpectral(be, B, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -371,6 +378,6 @@ func (b *Features) times(A blas.General) (Basis, error) {
 	at.WL = blas.NewGeneral(b.WL.Rows, A.Cols)
 	blas.Mul(blas.Or(b.be), at.WL, false, false, b.WL, A)
 	var err error
-	at.L, err = congruent(A, b.L)
+	at.L, err = congruent(blas.Or(b.be), A, b.L)
 	return &at, err
 }

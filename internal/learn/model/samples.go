@@ -118,6 +118,8 @@ func (b *Samples) kind() string {
 	return "gram"
 }
 
+func (b *Samples) backend() blas.Backend { return b.be }
+
 func (b *Samples) kernels() []kernel.Kernel { return b.dict }
 
 func (b *Samples) silence(k int) {
@@ -143,7 +145,7 @@ func (b *Samples) times(A blas.General) (Basis, error) {
 		blas.Mul(blas.Or(b.be), blas.View(at.CL, 0, k*A.Cols, b.CL.Rows, A.Cols), false, false, p.CL, A)
 	}
 	var err error
-	at.L, err = congruent(A, b.L)
+	at.L, err = congruent(blas.Or(b.be), A, b.L)
 	return &at, err
 }
 

@@ -53,7 +53,7 @@ type training struct {
 
 // accumulate makes the feature maps of the dictionary and their sums over the rows of Z and Y.
 func (t *training) accumulate(ctx context.Context) (err error) {
-	if t.maps, err = rff.NewMaps(ctx, t.dict, t.Z, t.opt.Seed); err != nil {
+	if t.maps, err = rff.NewMaps(ctx, t.dict, t.Z, t.opt.Seed, t.opt.Backend); err != nil {
 		return fault.Mark(err)
 	}
 	if keepsRows(t.Y, t.w, t.opt.Columns.Loss) {

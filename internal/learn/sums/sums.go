@@ -162,7 +162,7 @@ func scaler(m stream.Moments, what string) (*columns.Scaler, error) {
 
 // plan makes the feature maps from the sample, and decides on folds and on whether Γ is stored.
 func (d *Data) plan(ctx context.Context) (err error) {
-	if d.maps, err = rff.NewMaps(ctx, d.Dict, d.Sample, d.opt.Seed); err != nil {
+	if d.maps, err = rff.NewMaps(ctx, d.Dict, d.Sample, d.opt.Seed, d.opt.Backend); err != nil {
 		return fault.Mark(err)
 	}
 	d.Sample = blas.General{} // its memory is not kept

@@ -107,7 +107,7 @@ func (s *kernels) factored(j int, U, V blas.General) (form float64, ok bool) {
 		return 0, false
 	}
 	F := blas.NewGeneral(s.Z.Rows, D)
-	m, err := rff.New(context.Background(), s.dict[j], s.Z, 0, 0)
+	m, err := rff.New(context.Background(), s.dict[j], s.Z, 0, 0, s.be)
 	must(err)
 	must(m.Transform(F, s.Z))
 	be := blas.Or(s.be)

@@ -44,34 +44,100 @@ type Change struct {
 //
 // live is that of m, or nil, and next that of the model returned: nil where weights and L have been learned further, or
 // where more rows have changed than a border holds.
+//
+// Where m keeps models without each fold, and intervals of the model returned are those of folds alone, that one keeps
+// such models too, at its weights, L and μ. Rows stay in their folds, and those that arrive are dealt to them in turn.
 func Revised(
 	ctx context.Context, m *model.Model, live *Live, ch Change, s learn.Setting, method learn.Method, relearn bool,
 ) (out *learn.Outcome, next *Live, err error) {
 	if err := usable(m, &ch); err != nil {
 		return nil, nil, err
 	}
+	if m.HasFolds() && !KeepsFolds(m) {
+		method.Say("the models without each fold are of the rows before the update, and will be left out: intervals " +
+			"by cv+ and sets of classes need a fit")
+	}
+	out, next, kept, err := revised(ctx, m, live, ch, s, method, relearn)
+	if out != nil && KeepsFolds(m) && !out.Closed() && ctx.Err() == nil {
+		var failed error
+		if out.Folds, failed = folds(ctx, out.Model, foldsOf(m, kept), s, method); failed != nil {
+			return nil, nil, failed
+		}
+	}
+	return out, next, err
+}
+
+// KeepsFolds reports whether a change of m keeps models without each fold of its rows where they are needed.
+func KeepsFolds(m *model.Model) bool {
+	_, samples := m.Basis.(*model.Samples)
+	return m.HasFolds() && samples && m.Out.Classes == nil && m.Spread == nil
+}
+
+// foldsOf are the rows kept of each fold of m, numbered from 0 among them, and in turn those that have arrived.
+func foldsOf(m *model.Model, kept []int) [][]int {
+	of := make(map[int]int)
+	for k, f := range m.Folds {
+		for _, i := range f.Rows {
+			of[i] = k
+		}
+	}
+	rows := make([][]int, len(m.Folds))
+	for at, i := range kept {
+		k, known := of[i]
+		if !known {
+			k = i % len(rows)
+		}
+		rows[k] = append(rows[k], at)
+	}
+	return slices.DeleteFunc(rows, func(fold []int) bool { return len(fold) == 0 })
+}
+
+// folds are the models of m without each of these parts of its rows, at its weights, L and μ.
+func folds(
+	ctx context.Context, m *model.Model, rows [][]int, s learn.Setting, method learn.Method,
+) ([]model.Fold, error) {
+	method.Say("learning without each of %d folds", len(rows))
+	method.Trace, method.Notify = nil, nil
+	list := make([]model.Fold, len(rows))
+	for k, fold := range rows {
+		out, _, _, err := revised(ctx, m, nil, Change{Forget: fold}, s, method, false)
+		if err == nil {
+			out.UseMeans(s.Means)
+			list[k], err = m.FoldOf(ctx, out.Model, fold)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("interval fold %d: %w", k+1, err)
+		}
+	}
+	return list, nil
+}
+
+// revised is Revised without folds. kept are the rows of the model returned, numbered as those of m and those that
+// arrive behind them; nil for one of sums.
+func revised(
+	ctx context.Context, m *model.Model, live *Live, ch Change, s learn.Setting, method learn.Method, relearn bool,
+) (out *learn.Outcome, next *Live, kept []int, err error) {
 	arriving, notes, err := code(m, ch.X, ch.Y, ch.W, "arrive")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if _, ok := m.Basis.(*model.Features); ok {
 		leaving, _, err := code(m, ch.OutX, ch.OutY, ch.W, "leave")
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		out, err = summed(ctx, m, arriving, leaving, notes, s, method, relearn)
-		return out, nil, err
+		return out, nil, nil, err
 	}
-	kept, err := ch.kept(m.Y.Rows, arriving.Y.Rows)
-	if err != nil {
-		return nil, nil, err
+	if kept, err = ch.kept(m.Y.Rows, arriving.Y.Rows); err != nil {
+		return nil, nil, nil, err
 	}
 	gather := func(a, b blas.General) blas.General { return blas.TakeRows(columns.Under(a, b), kept) }
 	Z, Y := gather(m.Inputs(), arriving.Z), gather(m.Y, arriving.Y)
 	if live != nil && !columns.Missing(arriving.Y) && arriving.W.Data == nil {
 		out, next, err = bordered(ctx, m, live, arriving, kept, Z, Y, notes, s, method)
 		if err != nil || out != nil && (out.Result.Converged || !relearn) {
-			return out, next, err
+			return out, next, kept, err
 		}
 	}
 	opt := samples.Options{Env: method.Env}
@@ -80,19 +146,19 @@ func Revised(
 	if dict, eta := weighted(m); !relearn && oneOutputKernel(m) && len(dict) > 0 {
 		K := &formed{top: slices.Max(eta)}
 		if K.all, err = newKernels(ctx, m, Z, method.Backend); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if K.Gram, held, err = samples.WeightedGram(ctx, dict, eta, Z, Y.Cols, opt); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		sum = K
 	}
 	t, err := samples.Known(ctx, m, Z, Y, gatherWeights(m, arriving, kept), sum, held, opt)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	out, err = finish(ctx, t, m, notes, s, method, relearn)
-	return out, nil, err
+	return out, nil, kept, err
 }
 
 // bordered is Run by the border of live; no outcome where that has no room, or is spoilt by rounding. A border that has
@@ -141,7 +207,7 @@ func usable(m *model.Model, ch *Change) error {
 	case features && (len(ch.Forget) > 0 || ch.Window > 0):
 		return fault.Input("a model of explicit features keeps sums in the place of its rows, whose number its size " +
 			"does not depend on: give the rows that leave, not their numbers or a window")
-	case !features && ch.OutX.Rows > 0:
+	case !features && ch.OutX.Rows+ch.OutY.Rows > 0:
 		return fault.Input("give the numbers of the rows that leave")
 	case ch.Window < 0:
 		return fault.Input("a window of %d rows", ch.Window)
