@@ -110,10 +110,9 @@ func nearestNames(name string, names []string) string {
 
 // similar are up to three names that are written nearly as name is, the most similar first.
 func similar(name string, names []string) []string {
-	like := slices.Clone(names)
-	slices.SortStableFunc(like, func(a, b string) int { return distance(name, a) - distance(name, b) })
-	like = slices.DeleteFunc(like, func(s string) bool {
-		return distance(name, s) > (len(name)+1)/2 || distance(name, s) == len(name)
+	like := slices.DeleteFunc(schema.Nearest(name, names), func(s string) bool {
+		d := schema.Distance(name, s)
+		return d > (len(name)+1)/2 || d == len(name)
 	})
 	return like[:min(3, len(like))]
 }
@@ -126,28 +125,6 @@ func quoted(words []string) []string {
 	return out
 }
 
-// distance is the edit distance of two names, in characters and without regard to case.
-func distance(a, b string) int {
-	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			change := diagonal
-			if x[i] != y[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)]
-}
-
 // columnsOf chooses the inputs of the model among the columns of --x: those asked for, or those of the same names
 // wherever they stand; without names all in order. A renamed column is found where as many names are left over on
 // both sides.
@@ -155,9 +132,6 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 	return func(names []string, cols int) ([]int, error) {
 		all, err := d.inputColumns().index(names, cols)
 		want := schema.Columns(model.InputSchema())
-		if want == nil {
-			want = schema.Numbers(model.InputNames(), len(model.InputNames()))
-		}
 		if err != nil || d.xColumns != "" || names == nil || want.Sources() == nil {
 			return all, err // a wrong number is refused by the model
 		}
@@ -277,9 +251,6 @@ func (d *data) giveaways() (hints []string) {
 		return nil
 	}
 	s := d.X.Schema
-	if s == nil {
-		s = schema.Numbers(d.X.Names, d.X.Data.Cols)
-	}
 	targets, names := d.targetCodes()
 	at := 0
 	for k := range s {

@@ -29,9 +29,6 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Schema == nil {
-		t.Schema = schema.Numbers(t.Names, t.Data.Cols)
-	}
 	if t.Names == nil {
 		for j := range t.Data.Cols {
 			t.Names = append(t.Names, fmt.Sprintf("x%d", j+1))

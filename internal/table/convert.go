@@ -3,6 +3,7 @@
 package table
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -58,7 +59,7 @@ func (s *source) workbook(read Sheet) error {
 
 // records puts the rows of JSON records in the place of the file: an array of objects, or one object after another.
 func (s *source) jsonRecords() error {
-	d := json.NewDecoder(s.r)
+	d := json.NewDecoder(&withoutNaN{r: s.r})
 	rec := jsonRows{at: map[string]int{}}
 	err := rec.read(d)
 	if err == nil && rec.lists && len(rec.rows) == 1 {
@@ -72,6 +73,39 @@ func (s *source) jsonRecords() error {
 		return bad("%s: is empty", s.name)
 	}
 	return s.replace(append([][]string{rec.names}, rec.rows...))
+}
+
+// withoutNaN is JSON with null in place of NaN, which some programs write though JSON has no such number.
+type withoutNaN struct {
+	r               *bufio.Reader
+	quoted, escaped bool
+	null            string // that is not handed out
+}
+
+func (w *withoutNaN) Read(b []byte) (n int, err error) {
+	for n < len(b) {
+		if w.null != "" {
+			k := copy(b[n:], w.null)
+			n, w.null = n+k, w.null[k:]
+			continue
+		}
+		c, err := w.r.ReadByte()
+		if err != nil {
+			return n, err
+		}
+		if c == 'N' && !w.quoted {
+			if rest, _ := w.r.Peek(2); string(rest) == "aN" {
+				_, _ = w.r.Discard(2)
+				w.null = "null"
+				continue
+			}
+		}
+		w.quoted = w.quoted != (c == '"' && !w.escaped)
+		w.escaped = c == '\\' && !w.escaped
+		b[n] = c
+		n++
+	}
+	return n, nil
 }
 
 // jsonRows are the records read so far. Names are in the order in which they come.

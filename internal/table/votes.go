@@ -148,6 +148,13 @@ func (t *tally) note(word string) bool {
 	return true
 }
 
+// frequent are the words, those that most cells hold first.
+func (t tally) frequent() []string {
+	return slices.SortedFunc(maps.Keys(t), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t[b], t[a]), cmp.Compare(a, b))
+	})
+}
+
 // noteWord counts a cell that is no plain number. Dates are noted in their order; what else a word is, column finds
 // once for all its cells.
 func (v *votes) noteWord(word string) {
@@ -268,7 +275,7 @@ func (v *votes) hasCodes() bool {
 // text is a column of words: a category, or identifiers and free text. Words for nothing are words here, and so are
 // whole numbers in a column of codes.
 func (v *votes) text(opt *Options) schema.Column {
-	count, n := map[string]int{}, v.n
+	count, n := tally{}, v.n
 	add := func(t tally) {
 		for word, cells := range t {
 			count[word] += cells
@@ -289,9 +296,7 @@ func (v *votes) text(opt *Options) schema.Column {
 		return schema.Column{Kind: schema.Text}
 	}
 	add(v.nothing)
-	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
-	})
+	all := count.frequent()
 	c := schema.Column{Kind: schema.Category, Levels: all}
 	if len(all) > most {
 		c.Levels, c.Rest, c.Buckets = all[:most:most], all[most:], min(buckets, len(all)-most)
