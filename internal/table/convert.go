@@ -22,8 +22,8 @@ var sheets = map[string]Sheet{}
 // RegisterSheet makes files with the ending ext, as .xlsx, readable. It is for init functions.
 func RegisterSheet(ext string, read Sheet) { sheets[ext] = read }
 
-// replace puts separated text in the place of what s holds.
-func (s *source) replace(rows [][]string) error {
+// replace puts separated text in the place of what s holds, with the blank rows where those are rows too.
+func (s *source) replace(rows [][]string, blank bool) error {
 	width := 0
 	for _, row := range rows {
 		width = max(width, len(row))
@@ -31,17 +31,18 @@ func (s *source) replace(rows [][]string) error {
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
 	for _, row := range rows {
+		row = append(row, make([]string, width-len(row))...)
 		for j, cell := range row {
 			row[j] = strings.Join(strings.Fields(cell), " ")
 		}
-		if strings.Join(row, "") == "" {
+		if !blank && strings.Join(row, "") == "" {
 			continue
 		}
 		if width == 1 {
 			text.WriteString(`"` + strings.ReplaceAll(row[0], `"`, `""`) + "\"\n")
 			continue
 		}
-		_ = w.Write(append(row, make([]string, width-len(row))...))
+		_ = w.Write(row)
 		w.Flush()
 	}
 	s.r, s.at, s.size, s.rowsOnly = buffered(&text), nil, -1, true
@@ -54,7 +55,7 @@ func (s *source) workbook(read Sheet) error {
 	if err != nil {
 		return bad("%s: %v", s.name, err)
 	}
-	return s.replace(rows)
+	return s.replace(rows, false)
 }
 
 // records puts the rows of JSON records in the place of the file: an array of objects, or one object after another.
@@ -72,7 +73,7 @@ func (s *source) jsonRecords() error {
 	if len(rec.rows) == 0 {
 		return bad("%s: is empty", s.name)
 	}
-	return s.replace(append([][]string{rec.names}, rec.rows...))
+	return s.replace(append([][]string{rec.names}, rec.rows...), true)
 }
 
 // withoutNaN is JSON with null in place of NaN, which some programs write though JSON has no such number.

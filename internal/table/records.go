@@ -280,7 +280,7 @@ func (r *textReader) learned(opt Options) (schema.Columns, error) {
 		name, votes := s[k].Name, r.columns[k].votes
 		s[k] = votes.column(&opt, r.file.commas())
 		s[k].Name, s[k].Place, s[k].NA = name, r.index[k]+1, opt.NA
-		if opt.Types && !opt.Codes && r.names != nil && NamesRows(name) && votes.countsRows() {
+		if opt.Types && !opt.Codes && r.names != nil && schema.NamesRows(name) && votes.countsRows() {
 			ids = append(ids, k)
 		}
 	}

@@ -120,15 +120,6 @@ func (v *votes) noteStep(x float64) {
 // countsRows reports whether the column counts the rows.
 func (v *votes) countsRows() bool { return v.cells > 1 && v.steps == v.cells-1 }
 
-// NamesRows reports whether a column of that name may hold identifiers of rows: it has no name in a table where others
-// have, which data frames write before their columns, or is called as one.
-func NamesRows(name string) bool {
-	low := strings.ToLower(name)
-	return slices.Contains([]string{"", "id", "index"}, low) || strings.HasPrefix(low, "unnamed: ") ||
-		strings.HasPrefix(low, "__index_level_") || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
-		strings.HasSuffix(name, "ID")
-}
-
 // tally counts different words, at most mostWords + 1.
 type tally map[string]int
 

@@ -1,4 +1,4 @@
-// This file finds the names most like another.
+// This file compares names of columns, and knows those of numbers of rows.
 
 package schema
 
@@ -40,3 +40,12 @@ func Distance(a, b string) int {
 	return row[len(y)]
 }
 
+
+// NamesRows reports whether a column of that name may hold identifiers of rows: it has no name in a table where others
+// have, which data frames write before their columns, or is called as one.
+func NamesRows(name string) bool {
+	low := strings.ToLower(name)
+	return slices.Contains([]string{"", "id", "index"}, low) || strings.HasPrefix(low, "unnamed: ") ||
+		strings.HasPrefix(low, "__index_level_") || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
+		strings.HasSuffix(name, "ID")
+}
