@@ -28,20 +28,20 @@ type Times struct {
 }
 
 // InTime puts the rows in the order of the column that tells the time, replicate by replicate, and takes all columns
-// that do out of the series; without such a column the data stay as they are. notes say what was done.
+// that do out of the series; without such a column the data stay as they are. Notes say what was done.
 //
 // A column tells the time where it holds dates, where it is called as a clock is, time, date, year or timestamp, and
 // where it rises or falls evenly: by the same in nine of ten steps. Names that series have too, as day or response_time,
 // and those of numbers of rows, are a clock's where the column rises or falls. Errors wrap ErrTime: a row has no time,
 // or two rows of a replicate have the same.
-func (d *Data) InTime(t Times) (notes []string, err error) {
+func (d *Data) InTime(t Times) error {
 	if t.Label == nil {
 		t.Label = func(j int) string { return fmt.Sprintf("%q", d.Names[j]) }
 	}
 	runs := d.replicates()
 	all, notes := t.find(d, runs)
 	if all == nil {
-		return nil, nil
+		return nil
 	}
 	clock := all[0]
 	when := mat.Col(nil, clock, blas.Dense(d.X))
@@ -49,12 +49,12 @@ func (d *Data) InTime(t Times) (notes []string, err error) {
 	var steps []float64
 	for _, run := range runs {
 		if i := slices.IndexFunc(run, func(i int) bool { return math.IsNaN(when[i]) }); i >= 0 {
-			return nil, fmt.Errorf("%w: row %d has no time in %s", ErrTime, run[i]+1, t.Label(clock))
+			return fmt.Errorf("%w: row %d has no time in %s", ErrTime, run[i]+1, t.Label(clock))
 		}
 		slices.SortStableFunc(run, func(a, b int) int { return cmp.Compare(when[a], when[b]) })
 		for k, i := range run[1:] {
 			if steps = append(steps, when[i]-when[run[k]]); when[i] == when[run[k]] {
-				return nil, fmt.Errorf("%w: rows %d and %d have the same one in %s: where rows of several units stand in "+
+				return fmt.Errorf("%w: rows %d and %d have the same one in %s: where rows of several units stand in "+
 					"one table, a replicate for each unit tells them apart; otherwise keep one row of each time, or leave "+
 					"the column out to take the rows as they stand", ErrTime, run[k]+1, i+1, t.Label(clock))
 			}
@@ -73,7 +73,8 @@ func (d *Data) InTime(t Times) (notes []string, err error) {
 			"whatever time passes", t.Label(clock), slices.Min(steps), slices.Max(steps), unit))
 	}
 	d.reorder(order, all)
-	return notes, nil
+	d.Notes = append(d.Notes, notes...)
+	return nil
 }
 
 // evenSteps is the ratio of the longest to the shortest step of times that are evenly spaced: months are.

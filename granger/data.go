@@ -36,8 +36,9 @@ type Data struct {
 	// rows × series; the rows of a replicate are in the order of time. NaN is a missing value:
 	// windows with one are left out
 	X         blas.General
-	Replicate []int  // of each row; nil means one replicate. The rows of a replicate are consecutive
-	Nodes     []Node // nil means one node for every series
+	Replicate []int    // of each row; nil means one replicate. The rows of a replicate are consecutive
+	Nodes     []Node   // nil means one node for every series
+	Notes     []string // what [Data.InTime] has done
 }
 
 // Group makes nodes of pairs (series, node), in the order in which nodes first
@@ -109,10 +110,13 @@ func unique(what string, names []string) error {
 	return nil
 }
 
+// LagError is the error about a lag below 1.
+func LagError(lag int) error { return fmt.Errorf("%w: lag %d: at least 1 is needed", ErrOption, lag) }
+
 // checkTime checks the lengths of the series and of each replicate.
 func (d *Data) checkTime(lag int) error {
 	if lag < 1 {
-		return fmt.Errorf("%w: lag %d is below 1", ErrOption, lag)
+		return LagError(lag)
 	}
 	if d.X.Rows < 3*lag || d.X.Rows < 3 {
 		return d.tooShort(lag)

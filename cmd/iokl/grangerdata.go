@@ -94,11 +94,11 @@ func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.
 	}
 	picked := pick(t, idx)
 	d.Names, d.X = picked.Names, picked.Data
-	notes, err := d.InTime(times)
+	err := d.InTime(times)
 	if errors.Is(err, granger.ErrTime) {
 		return fmt.Errorf("%w (--replicate COLUMN, --drop COLUMN)", err)
 	}
-	warn(cmd.ErrOrStderr(), notes)
+	warn(cmd.ErrOrStderr(), d.Notes)
 	if err == nil && len(d.Names) == 0 {
 		return status.Input("%s: no series are left beside the replicate and time columns", g.series)
 	}

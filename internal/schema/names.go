@@ -40,7 +40,6 @@ func Distance(a, b string) int {
 	return row[len(y)]
 }
 
-
 // NamesRows reports whether a column of that name may hold identifiers of rows: it has no name in a table where others
 // have, which data frames write before their columns, or is called as one.
 func NamesRows(name string) bool {

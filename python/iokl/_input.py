@@ -50,6 +50,23 @@ def floats(a: Any, what: str) -> NDArray[Any]:
     return np.asarray(raw, dtype=np.float64)
 
 
+def dated(table: Any) -> tuple[Any, list[int] | None]:
+    """A data frame with its dates, and those of its index as a first column, in days, and the numbers of these columns."""
+    if not hasattr(table, "iloc") or not hasattr(table, "columns"):
+        return table, None
+    index = table.index.to_timestamp() if hasattr(table.index, "to_timestamp") else table.index
+    if index.dtype.kind == "M":
+        name = "time" if index.name is None or index.name in table.columns else index.name
+        table = table.reset_index(drop=True)
+        table.insert(0, name, index)
+    dates = [k for k, kind in enumerate(table.dtypes) if kind.kind == "M"]
+    days = {}
+    for k in dates:
+        stamp = table.iloc[:, k].to_numpy(dtype="datetime64[ns]")
+        days[table.columns[k]] = np.where(np.isnat(stamp), np.nan, stamp.astype(np.int64) / 86400e9)
+    return table.assign(**days) if days else table, dates or None
+
+
 def finite(a: NDArray[Any], what: str) -> None:
     """Refuse infinities; NaN is a missing cell. It looks at blocks of rows, to take little memory."""
     rows = max(1, 2**16 * len(a) // max(1, a.size))
