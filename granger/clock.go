@@ -155,7 +155,7 @@ func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 		return nil, nil
 	}
 	all = slices.DeleteFunc(all, func(j int) bool { return j == clock })
-	if best < named && !schema.NamesRows(d.Names[clock]) {
+	if _, perhaps := clockName(d.Names[clock]); best < named && !perhaps && !schema.NamesRows(d.Names[clock]) {
 		notes = append(notes, t.Label(clock)+" is taken for the time")
 	}
 	if len(all) > 0 {

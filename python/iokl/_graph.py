@@ -32,7 +32,10 @@ class Graph:
     details: dict[str, Any]
 
     def edges(self, threshold: float = 0.0) -> list[tuple[str, str, float]]:
-        """List the edges between different nodes, the strongest first.
+        """List the edges between different nodes, those with the largest part in the model of their target first.
+
+        A strength is the share of a source among those of one target, also where nothing drives it; the size of its part,
+        in ``details["sizes"]``, compares edges of different targets.
 
         Parameters
         ----------
@@ -44,12 +47,12 @@ class Graph:
         list of (source, target, strength)
         """
         found = [
-            (source, target, float(self.graph[i, j]))
+            (self.details["sizes"][i][j], (source, target, float(self.graph[i, j])))
             for i, target in enumerate(self.nodes)
             for j, source in enumerate(self.nodes)
             if i != j and self.graph[i, j] > threshold
         ]
-        return sorted(found, key=lambda e: -e[2])
+        return [edge for _, edge in sorted(found, key=lambda e: -e[0])]
 
 
 def granger(

@@ -45,9 +45,28 @@ def floats(a: Any, what: str) -> NDArray[Any]:
         raise ValueError(f"Complex data not supported\n{what} is of type {raw.dtype}")
     if raw.dtype.kind in "USmM":
         raise ValueError(f"{what} holds {raw.dtype} data: numbers are needed")
-    if raw.dtype == object and hasattr(a, "iloc"):  # a data frame: its missing cells are NaN
-        return np.asarray(a.astype("float64"))
-    return np.asarray(raw, dtype=np.float64)
+    try:
+        if raw.dtype == object and hasattr(a, "iloc"):  # a data frame: its missing cells are NaN
+            return np.asarray(a.astype("float64"))
+        return np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as e:
+        place = _unreadable(raw, a) if raw.ndim == 2 else None
+        if place is None:
+            raise
+        raise type(e)(f"{place} of {what} is no number: {e}") from None
+
+
+def _unreadable(raw: NDArray[Any], table: Any) -> str | None:
+    """The first cell that is no number, with its row and column."""
+    names = getattr(table, "columns", range(raw.shape[1]))
+    for i, row in enumerate(raw):
+        for name, cell in zip(names, row):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                if cell is not None:
+                    return f"row {i}, column {name!r}: {cell!r}"
+    return None
 
 
 def dated(table: Any) -> tuple[Any, list[int] | None]:
