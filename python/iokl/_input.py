@@ -47,7 +47,7 @@ def floats(a: Any, what: str) -> NDArray[Any]:
         raise ValueError(f"{what} holds {raw.dtype} data: numbers are needed")
     try:
         if raw.dtype == object and hasattr(a, "iloc"):  # a data frame: its missing cells are NaN
-            return np.asarray(a.astype("float64"))
+            return np.asarray(a.where(a.notna(), np.nan).astype("float64"))
         return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as e:
         place = _unreadable(raw, a) if raw.ndim == 2 else None

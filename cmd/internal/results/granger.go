@@ -28,7 +28,7 @@ type Graph struct {
 	RMSEOwn   []*float64        `json:"rmse_own"`
 	Explained []*float64        `json:"explained,omitempty"` // see granger.Fit
 	Edges     []granger.Link    `json:"edges,omitempty"`     // above the threshold, the largest norm first
-	Central   []granger.Central `json:"central,omitempty"` // those that drive others most first
+	Central   []granger.Central `json:"central,omitempty"`   // those that drive others most first
 	AUROC     *float64          `json:"auroc,omitempty"`
 	AUPR      *float64          `json:"aupr,omitempty"`
 	AUROCAll  *float64          `json:"auroc_all,omitempty"`
