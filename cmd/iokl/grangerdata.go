@@ -35,7 +35,7 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 			t.Names = append(t.Names, fmt.Sprintf("x%d", j+1))
 		}
 	}
-	d := &granger.Data{Names: t.Names, X: t.Data}
+	d := new(granger.Data)
 	replicate, clock := -1, -1
 	if g.replicate != "" {
 		if replicate, err = oneColumn(g.replicate, "--replicate", t); err != nil {
@@ -64,7 +64,8 @@ func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.
 	first := func(kind schema.Kind) int {
 		return slices.IndexFunc(t.Schema, func(c schema.Column) bool { return c.Kind == kind })
 	}
-	if day, hour := first(schema.Date), first(schema.Clock); day >= 0 && hour >= 0 { // a date and a time of day are one time
+	day, hour := first(schema.Date), first(schema.Clock)
+	if day >= 0 && hour >= 0 { // a date and a time of day are one time
 		for i := range t.Data.Rows {
 			if row := blas.Row(t.Data, i); !math.IsNaN(row[hour]) {
 				row[day] += row[hour]
@@ -73,7 +74,7 @@ func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.
 	}
 	for j, c := range t.Schema {
 		switch {
-		case j == replicate:
+		case j == replicate, j == hour && day >= 0 && j != clock:
 			continue
 		case c.Kind == schema.Date, c.Kind == schema.Clock && j == clock:
 			times.Dates = append(times.Dates, len(idx))
