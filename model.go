@@ -156,8 +156,7 @@ func (m *Model) InputNames() []string {
 // inputs are those of the model, without names for a model of Gram matrices.
 func (m *Model) inputs() *columns.Inputs { return cmp.Or(m.fitted().In, &columns.Inputs{}) }
 
-// InputSchema is how the columns of a file become the input columns; nil where they
-// are numbers as they stand there.
+// InputSchema is how the columns of a file become the input columns; nil for a model of Gram matrices.
 func (m *Model) InputSchema() []Column {
 	return slices.Clone(m.inputs().Schema)
 }

@@ -113,8 +113,8 @@ type Options struct {
 
 	InputNames  []string `json:"input_names,omitempty"`  // of the columns; nil means x1, x2, …
 	OutputNames []string `json:"output_names,omitempty"` // nil means y1, y2, …
-	// InputSchema is how the columns of a file became those of X, where not all of them
-	// hold numbers. The model keeps it, to read new files by.
+	// InputSchema is how the columns of a file became those of X; nil means columns of plain numbers. The model keeps
+	// it, to read new files by.
 	InputSchema []Column `json:"input_schema,omitempty"`
 
 	CV CVOptions `json:"cv,omitzero"` // how λ and the norm are chosen where they are not given

@@ -22,6 +22,7 @@ import (
 
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
 )
 
@@ -398,5 +399,8 @@ func TestLoadsFormat1(t *testing.T) {
 		if v := P.RawMatrix().Data[k]; !(math.Abs(v-want) <= 1e-12*math.Abs(want)) {
 			t.Errorf("prediction %d is %.17g, was %.17g", k, v, want)
 		}
+	}
+	if s := schema.Columns(m.InputSchema()); !s.Plain() || !slices.Equal(s.Sources(), m.InputNames()) {
+		t.Errorf("schema %+v of the inputs %q", s, m.InputNames())
 	}
 }

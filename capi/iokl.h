@@ -154,7 +154,9 @@ iokl_status iokl_cross_validate(const iokl_matrix *X, const iokl_matrix *Y, cons
 
 /* Finds who drives whom among series, a column each with a row for each point in time; NaN is a missing value. options
  * are those of granger.Options in snake_case (lag, kernels, lambda, lambdas, norm, ...), and: names of
- * the series; groups, the node of each series; replicate, a number for each row; backend. */
+ * the series; groups, the node of each series; replicate, a number for each row; backend. Columns that tell the time,
+ * by their names or values, order the rows and are no series: time is the name of one, dates are the numbers, from 0,
+ * of columns of dates in days. iokl_job_line says what was done about them. */
 iokl_status iokl_granger(const iokl_matrix *series, const char *options, iokl_handle *job, iokl_error *err);
 
 /* Jobs */

@@ -251,11 +251,11 @@ func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
 	if e.opt.HoldOut < 0 {
 		return nil, fmt.Errorf("%w: nothing is held out", ErrOption)
 	}
-	_, rmse, err := e.heldOut(ctx, s.lambda, nil)
+	_, all, err := e.heldOut(ctx, s.lambda, nil)
 	if err != nil {
 		return nil, err
 	}
-	if rmse == nil {
+	if all == nil {
 		return nil, fmt.Errorf("%w: %d samples do not divide into a part to fit and a part to hold out", ErrShort, e.l)
 	}
 	_, own, err := e.heldOut(ctx, s.lambda, e.ownKernels)
@@ -264,7 +264,7 @@ func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
 	}
 	gains := make([]Gain, len(e.node))
 	for k := range gains {
-		gains[k] = Gain{e.data.Nodes[k].Name, rmse[k], own[k]}
+		gains[k] = Gain{e.data.Nodes[k].Name, rootMean(all[k]), rootMean(own[k])}
 	}
 	return gains, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -35,8 +36,9 @@ type Data struct {
 	// rows × series; the rows of a replicate are in the order of time. NaN is a missing value:
 	// windows with one are left out
 	X         blas.General
-	Replicate []int  // of each row; nil means one replicate. The rows of a replicate are consecutive
-	Nodes     []Node // nil means one node for every series
+	Replicate []int    // of each row; nil means one replicate. The rows of a replicate are consecutive
+	Nodes     []Node   // nil means one node for every series
+	Notes     []string // what [Data.InTime] has done
 }
 
 // Group makes nodes of pairs (series, node), in the order in which nodes first
@@ -108,13 +110,16 @@ func unique(what string, names []string) error {
 	return nil
 }
 
+// LagError is the error about a lag below 1.
+func LagError(lag int) error { return fmt.Errorf("%w: lag %d: at least 1 is needed", ErrOption, lag) }
+
 // checkTime checks the lengths of the series and of each replicate.
 func (d *Data) checkTime(lag int) error {
 	if lag < 1 {
-		return fmt.Errorf("%w: lag %d is below 1", ErrOption, lag)
+		return LagError(lag)
 	}
 	if d.X.Rows < 3*lag || d.X.Rows < 3 {
-		return fmt.Errorf("%w: %d rows for lag %d, at least %d are needed", ErrShort, d.X.Rows, lag, max(3*lag, 3))
+		return d.tooShort(lag)
 	}
 	seen := map[int]bool{}
 	for _, r := range d.runs() {
@@ -130,6 +135,25 @@ func (d *Data) checkTime(lag int) error {
 		}
 	}
 	return nil
+}
+
+// leastWindows is the least number of windows of a lag that a graph of so many nodes is learned from: twice the lag, and
+// so many that of the signs of unrelated sources the best agree with those of a target by a chance of at most one in 32.
+func leastWindows(lag, nodes int) int { return max(2*lag, 5+bits.Len(uint(max(nodes, 1)-1))) }
+
+// tooShort is the error about too few rows.
+func (d *Data) tooShort(lag int) error {
+	nodes := len(d.Nodes)
+	if d.Nodes == nil {
+		nodes = d.X.Cols
+	}
+	runs := len(d.runs())
+	text := fmt.Sprintf("%d rows for lag %d", d.X.Rows, lag)
+	need := fmt.Sprintf("at least %d are needed for %d nodes", leastWindows(lag, nodes)+lag*runs, nodes)
+	if runs > 1 {
+		need += fmt.Sprintf(" and %d replicates", runs)
+	}
+	return fmt.Errorf("%w: %s, %s", ErrShort, text, need)
 }
 
 // span is the rows [lo,hi) of one replicate.

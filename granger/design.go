@@ -59,8 +59,10 @@ func newDesign(d *Data, opt Options) (*design, error) {
 		return nil, fmt.Errorf("%w: series %q is NaN at row %d, and %d of %d windows of lag %d have a gap", ErrGap,
 			d.Names[d.missing(t)], t, g.missing, g.missing+len(g.rows), opt.Lag)
 	}
+	if g.l = len(g.rows); g.l+g.missing < leastWindows(opt.Lag, len(d.Nodes)) {
+		return nil, d.tooShort(opt.Lag)
+	}
 	g.order()
-	g.l = len(g.rows)
 	g.standardize()
 	if g.opt.Nonlinear && float64(g.X.Cols) > freePart*float64(g.l) {
 		return nil, fmt.Errorf("%w: %d samples for the %d past values that Nonlinear leaves unpenalized; at least %d "+

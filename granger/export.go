@@ -22,7 +22,7 @@ type Link struct {
 	From     string  `json:"from"`
 	To       string  `json:"to"`
 	Strength float64 `json:"strength"` // G_ij
-	Norm     float64 `json:"norm"`     // of source j's part of the model of i
+	Norm     float64 `json:"norm"`     // of source j's part of the model of i: its element of Result.Sizes
 	// share of resamples that select it, where Result.Stability is known
 	Frequency *float64 `json:"frequency,omitempty"`
 	PValue    *float64 `json:"p_value,omitempty"` // of the permutation null, where Result.Null is known
@@ -30,21 +30,25 @@ type Link struct {
 	Target    int      `json:"-"`                 // the number of the node To
 }
 
-// Links lists the edges between different nodes whose strength is above the
-// threshold, the strongest first.
+// Links lists the edges between different nodes whose strength is above the threshold, those of the largest norm first:
+// strengths are shares of the causes of one node, also where nothing drives it.
 func (r *Result) Links(threshold float64) []Link {
 	frequency, p := r.confidence()
+	sizes := r.Sizes
+	if sizes.Rows == 0 {
+		sizes = r.Norms
+	}
 	var links []Link
 	for i, to := range r.Nodes {
 		for j, from := range r.Nodes {
 			if g := r.Graph.Data[i*r.Graph.Stride+j]; i != j && g > threshold {
 				links = append(links, Link{
-					from, to, g, r.Norms.Data[i*r.Norms.Stride+j], entry(frequency, i, j), entry(p, i, j), j, i,
+					from, to, g, sizes.Data[i*sizes.Stride+j], entry(frequency, i, j), entry(p, i, j), j, i,
 				})
 			}
 		}
 	}
-	slices.SortStableFunc(links, func(a, b Link) int { return cmp.Compare(b.Strength, a.Strength) })
+	slices.SortStableFunc(links, func(a, b Link) int { return cmp.Compare(b.Norm, a.Norm) })
 	return links
 }
 
@@ -76,19 +80,21 @@ type Central struct {
 	Driven int     `json:"driven"` // by how many
 }
 
-// Central lists the nodes, those that drive others most first.
+// Central lists the nodes, those that drive others most first: by the sum of the norms of their edges.
 func (r *Result) Central(threshold float64) []Central {
 	nodes := make([]Central, len(r.Nodes))
 	for i, name := range r.Nodes {
 		nodes[i].Node = name
 	}
+	size := map[string]float64{}
 	for _, l := range r.Links(threshold) {
+		size[l.From] += l.Norm
 		nodes[l.Source].Out += l.Strength
 		nodes[l.Source].Drives++
 		nodes[l.Target].In += l.Strength
 		nodes[l.Target].Driven++
 	}
-	slices.SortStableFunc(nodes, func(a, b Central) int { return cmp.Compare(b.Out, a.Out) })
+	slices.SortStableFunc(nodes, func(a, b Central) int { return cmp.Compare(size[b.Node], size[a.Node]) })
 	return nodes
 }
 
@@ -113,15 +119,16 @@ func (r *Result) WriteCSV(w io.Writer, threshold float64) error {
 func (r *Result) MarshalJSON() ([]byte, error) {
 	type fit struct {
 		Fit
-		RMSE    *float64    `json:"rmse,omitempty"` // absent without hold-out
-		RMSEOwn *float64    `json:"rmse_own,omitempty"`
-		L       [][]float64 `json:"l,omitempty"`
+		RMSE      *float64    `json:"rmse,omitempty"` // absent without hold-out
+		RMSEOwn   *float64    `json:"rmse_own,omitempty"`
+		Explained *float64    `json:"explained,omitempty"`
+		L         [][]float64 `json:"l,omitempty"`
 	}
 	fits := make([]fit, len(r.Fits))
 	for i, f := range r.Fits {
 		fits[i].Fit = f
 		if !math.IsNaN(f.RMSE) {
-			fits[i].RMSE, fits[i].RMSEOwn = &f.RMSE, &f.RMSEOwn
+			fits[i].RMSE, fits[i].RMSEOwn, fits[i].Explained = &f.RMSE, &f.RMSEOwn, &f.Explained
 		}
 		if f.L != nil {
 			at := f.L.Elements()
@@ -138,6 +145,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		Nodes   []string    `json:"nodes"`
 		Graph   [][]float64 `json:"graph"` // row = target, column = source
 		Norms   [][]float64 `json:"norms"`
+		Sizes   [][]float64 `json:"sizes"`
 		Kernels []string    `json:"kernels"`
 		Samples int         `json:"samples"`
 		Lag     int         `json:"lag"`
@@ -145,7 +153,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 
 		Stability *Counts `json:"stability,omitempty"`
 		Null      *Counts `json:"null,omitempty"`
-	}{r.Nodes, rowsOf(r.Graph), rowsOf(r.Norms), r.Kernels, r.Samples, r.Lag, fits, r.Stability, r.Null})
+	}{r.Nodes, rowsOf(r.Graph), rowsOf(r.Norms), rowsOf(r.Sizes), r.Kernels, r.Samples, r.Lag, fits, r.Stability, r.Null})
 }
 
 func rowsOf(a blas.General) [][]float64 {
@@ -164,7 +172,7 @@ var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 // dot is the graph in Graphviz's language.
 var dot = template.Must(template.New("dot").Funcs(template.FuncMap{
 	"format": format, "quote": func(s string) string { return `"` + quoter.Replace(s) + `"` },
-	"width": func(strength, top float64) string { return strconv.FormatFloat(0.5+4*strength/top, 'f', 2, 64) },
+	"width": func(norm, top float64) string { return strconv.FormatFloat(0.5+4*norm/top, 'f', 2, 64) },
 }).Parse(`strict digraph granger {
   // Node definitions.
 {{- range .Nodes}}
@@ -177,7 +185,7 @@ var dot = template.Must(template.New("dot").Funcs(template.FuncMap{
 {{- range .Links}}
   {{quote .From}} -> {{quote .To}} [
     weight={{format .Strength}}
-    penwidth={{width .Strength $.Top}}
+    penwidth={{width .Norm $.Top}}
 {{- with .Frequency}}
     frequency={{format .}}
 {{- end}}
@@ -190,11 +198,11 @@ var dot = template.Must(template.New("dot").Funcs(template.FuncMap{
 `))
 
 // WriteDOT writes the edges above the threshold in Graphviz's language, line
-// widths growing with strength.
+// widths growing with the norm.
 func (r *Result) WriteDOT(w io.Writer, threshold float64) error {
-	links, top := r.Links(threshold), 0.0
-	if len(links) > 0 {
-		top = links[0].Strength
+	links, top := r.Links(threshold), math.SmallestNonzeroFloat64
+	for _, l := range links {
+		top = max(top, l.Norm)
 	}
 	slices.SortFunc(links, func(a, b Link) int { return cmp.Or(a.Source-b.Source, a.Target-b.Target) })
 	return dot.Execute(w, map[string]any{"Nodes": r.Nodes, "Links": links, "Top": top})

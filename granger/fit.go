@@ -30,6 +30,9 @@ type Fit struct {
 	RMSE float64 `json:"rmse"`
 	// the same of the unpenalized part alone: the mean, and the node's linear past where that is free
 	RMSEOwn float64 `json:"rmse_own"`
+	// part of the held-out squared error of the latter that the model takes away, 0 where it is less than 1.645 of its
+	// standard errors; NaN without hold-out
+	Explained float64 `json:"explained"`
 }
 
 // model is one node's fit to some samples.

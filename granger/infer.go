@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -64,8 +65,9 @@ func (e *engine) complete(ctx context.Context, models []model, tasks []task, sam
 		return nil, err
 	}
 	blas.AddScaled(res.Graph, 1, res.Joint)
+	res.Sizes = res.sizes()
 	if res.Relaxing = e.beliefs != nil; res.Relaxing && tasks[0].Y.Rows == 0 {
-		err = e.relax(ctx, res.Graph, tasks[0].idx)
+		err = e.relax(ctx, tasks[0].idx, res.Graph, res.Sizes)
 	}
 	return res, err
 }
@@ -120,8 +122,11 @@ type Result struct {
 	Graph blas.General
 	// Joint is what the kernel on all nodes adds to the graph, 0 without it: it goes with
 	// the kernels of [KernelsFor] where every node is one series.
-	Joint   blas.General
-	Norms   blas.General // N×N: Σ_s ‖f^i_{j,s}‖, the size of source j's part of the model of i, comparable across rows
+	Joint blas.General
+	Norms blas.General // N×N: Σ_s ‖f^i_{j,s}‖, the size of source j's part of the model of i, comparable across rows
+	// Sizes are Norms + Joint, with Relaxing mixed as Graph is: what edges are ranked by. A target that no source helps to
+	// predict has shares in Graph as large as others, and small sizes.
+	Sizes   blas.General
 	Fits    []Fit
 	Kernels []string // names of the kernels that Fit.Eta weighs
 	Source  []int    // of each kernel: the node whose past it looks at
@@ -196,8 +201,9 @@ func (g *design) result(models []model) *Result {
 		Graph: blas.NewGeneral(n, n), Norms: blas.NewGeneral(n, n), Joint: blas.NewGeneral(n, n),
 		Kernels: g.dict.Names(), Source: g.from, Samples: g.l, Missing: g.missing, Lag: g.opt.Lag,
 	}
+	res.Sizes = res.Norms
 	for i, m := range models {
-		m.RMSE, m.RMSEOwn = math.NaN(), math.NaN()
+		m.RMSE, m.RMSEOwn, m.Explained = math.NaN(), math.NaN(), math.NaN()
 		res.Nodes = append(res.Nodes, m.Node)
 		res.Fits = append(res.Fits, m.Fit)
 		for j, source := range g.from {
@@ -211,11 +217,11 @@ func (g *design) result(models []model) *Result {
 	return res
 }
 
-// heldOut fits to the earlier part of every replicate, and has the error of each node on the rest; without tasks
-// where nothing is held out. allow, unless nil, is the kernels that a node may use.
+// heldOut fits to the earlier part of every replicate, and has the squared errors of each node at the samples of the
+// rest; without tasks where nothing is held out. allow, unless nil, is the kernels that a node may use.
 func (e *engine) heldOut(
 	ctx context.Context, lambda []float64, allow func(node int) []bool,
-) (tasks []task, rmse []float64, err error) {
+) (tasks []task, squares [][]float64, err error) {
 	r := e.before(1 - e.opt.HoldOut)
 	if e.opt.HoldOut < 0 || r < 2 || r == e.l {
 		return nil, nil, nil
@@ -228,19 +234,27 @@ func (e *engine) heldOut(
 	}
 	models, err := e.fit(ctx, tasks)
 	for k, m := range models {
-		rmse = append(rmse, math.Sqrt(e.meanSquare(tasks[k], m.Predict)))
+		squares = append(squares, e.squares(tasks[k], m.Predict))
 	}
-	return tasks, rmse, err
+	return tasks, squares, err
 }
 
-// holdOut fills RMSE and RMSEOwn.
+// holdOut fills RMSE, RMSEOwn and Explained.
 func (e *engine) holdOut(ctx context.Context, res *Result, lambda []float64) error {
-	tasks, rmse, err := e.heldOut(ctx, lambda, nil)
-	for k, v := range rmse {
-		res.Fits[k].RMSE, res.Fits[k].RMSEOwn = v, math.Sqrt(e.meanSquare(tasks[k], e.ownPrediction(tasks[k])))
+	tasks, squares, err := e.heldOut(ctx, lambda, nil)
+	for k, all := range squares {
+		own := e.squares(tasks[k], e.ownPrediction(tasks[k]))
+		f, gain := &res.Fits[k], make([]float64, len(own))
+		floats.SubTo(gain, own, all)
+		f.RMSE, f.RMSEOwn, f.Explained = rootMean(all), rootMean(own), 0
+		if mean, deviation := stat.MeanStdDev(gain, nil); mean > jointDoubt*stat.StdErr(deviation, float64(len(gain))) {
+			f.Explained = mean / stat.Mean(own, nil)
+		}
 	}
 	return err
 }
+
+func rootMean(squares []float64) float64 { return math.Sqrt(stat.Mean(squares, nil)) }
 
 // ownPrediction is what the unpenalized part alone says at the other samples.
 func (e *engine) ownPrediction(t task) blas.General {
@@ -250,16 +264,15 @@ func (e *engine) ownPrediction(t task) blas.General {
 	return m.Predict
 }
 
-// meanSquare is the mean squared error of predictions at the other samples of t.
-func (g *design) meanSquare(t task, predict blas.General) float64 {
-	cols, sum := g.node[t.node], 0.0
+// squares are the squared errors of predictions at the other samples of t, the means over the series of the node.
+func (g *design) squares(t task, predict blas.General) []float64 {
+	cols, all := g.node[t.node], make([]float64, len(t.other))
 	for i, r := range t.other {
 		for j, v := range blas.Row(predict, i) {
-			d := v - g.Y.Data[r*g.Y.Stride+cols.lo+j]
-			sum += d * d
+			all[i] += square(v-g.Y.Data[r*g.Y.Stride+cols.lo+j]) / float64(cols.hi-cols.lo)
 		}
 	}
-	return sum / float64(len(t.other)*(cols.hi-cols.lo))
+	return all
 }
 
 // chooseLambda returns λ for every node: the only one given, or that of least
@@ -283,7 +296,7 @@ func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 				return nil, err
 			}
 			for k, m := range models {
-				errors.Data[k*errors.Stride+a] += e.meanSquare(tasks[k], m.Predict) * float64(f.hi-f.lo)
+				errors.Data[k*errors.Stride+a] += floats.Sum(e.squares(tasks[k], m.Predict))
 			}
 		}
 	}

@@ -254,8 +254,8 @@ func (e *engine) relaxations(ctx context.Context) ([]*belief, error) {
 	return beliefs, nil
 }
 
-// relax mixes the graph with the probabilities of edges in relaxations, from the samples idx.
-func (e *engine) relax(ctx context.Context, graph blas.General, idx []int) error {
+// relax mixes graphs with the probabilities of edges in relaxations, from the samples idx.
+func (e *engine) relax(ctx context.Context, idx []int, graphs ...blas.General) error {
 	beliefs := e.beliefs
 	if !slices.Equal(idx, e.all()) {
 		var err error
@@ -267,10 +267,12 @@ func (e *engine) relax(ctx context.Context, graph blas.General, idx []int) error
 		if b.all == 0 { // too few samples for any rate
 			continue
 		}
-		row := blas.Row(graph, i)
-		for j, with := range b.with {
-			if j != i {
-				row[j] = (1-relaxShare)*row[j] + relaxShare*with/b.all
+		for _, graph := range graphs {
+			row := blas.Row(graph, i)
+			for j, with := range b.with {
+				if j != i {
+					row[j] = (1-relaxShare)*row[j] + relaxShare*with/b.all
+				}
 			}
 		}
 	}

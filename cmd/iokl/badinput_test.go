@@ -20,7 +20,7 @@ func TestBadInput(t *testing.T) {
 		write(t, dir, name, strings.Replace(x, old, with, 1))
 	}
 	third := strings.Split(x, "\n")[3]
-	edit("nan.csv", third, "nan,1")
+	edit("inf.csv", third, "inf,1")
 	edit("text.csv", third, "1,red")
 	edit("ragged.csv", third, "1")
 	edit("gap.csv", third, "1,")
@@ -62,9 +62,9 @@ func TestBadInput(t *testing.T) {
 	before := listing(t, dir)
 	const fit = "fit --x x.csv --y y.csv --out new.iokl "
 	for name, c := range map[string]struct{ line, want string }{
-		"NaN cell": {
-			"fit --x nan.csv --y y.csv --out new.iokl",
-			`row 3 (line 4), column 1 "a": "nan" is not a finite number`,
+		"infinite cell": {
+			"fit --x inf.csv --y y.csv --out new.iokl",
+			`row 3 (line 4), column 1 "a": "inf" is not a finite number`,
 		},
 		"text cell": {
 			"fit --x text.csv --y y.csv --out new.iokl",

@@ -110,10 +110,9 @@ func nearestNames(name string, names []string) string {
 
 // similar are up to three names that are written nearly as name is, the most similar first.
 func similar(name string, names []string) []string {
-	like := slices.Clone(names)
-	slices.SortStableFunc(like, func(a, b string) int { return distance(name, a) - distance(name, b) })
-	like = slices.DeleteFunc(like, func(s string) bool {
-		return distance(name, s) > (len(name)+1)/2 || distance(name, s) == len(name)
+	like := slices.DeleteFunc(schema.Nearest(name, names), func(s string) bool {
+		d := schema.Distance(name, s)
+		return d > (len(name)+1)/2 || d == len(name)
 	})
 	return like[:min(3, len(like))]
 }
@@ -126,28 +125,6 @@ func quoted(words []string) []string {
 	return out
 }
 
-// distance is the edit distance of two names, in characters and without regard to case.
-func distance(a, b string) int {
-	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			change := diagonal
-			if x[i] != y[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)]
-}
-
 // columnsOf chooses the inputs of the model among the columns of --x: those asked for, or those of the same names
 // wherever they stand; without names all in order. A renamed column is found where as many names are left over on
 // both sides.
@@ -155,9 +132,6 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 	return func(names []string, cols int) ([]int, error) {
 		all, err := d.inputColumns().index(names, cols)
 		want := schema.Columns(model.InputSchema())
-		if want == nil {
-			want = schema.Numbers(model.InputNames(), len(model.InputNames()))
-		}
 		if err != nil || d.xColumns != "" || names == nil || want.Sources() == nil {
 			return all, err // a wrong number is refused by the model
 		}
@@ -166,15 +140,15 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 			return nil, status.Input("%s: %v", d.x, err)
 		}
 		if renamed != nil {
-			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("%s: by the order of the columns that have other names, %s",
+			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("%s: by the case or the order of the columns that have other names, %s",
 				d.x, results.Enumerated(renamed, 5))})
 		}
 		return idx, nil
 	}
 }
 
-// match says which of the columns have of a file each column of a schema is, and which were found by their order.
-// A column that is left out may be any.
+// match says which of the columns have of a file each column of a schema is, and which were found by names in letters of
+// another case, or by their order. A column that is left out may be any.
 func match(want schema.Columns, names []string, have []int) (idx []int, renamed []string, err error) {
 	idx = make([]int, len(want))
 	left := slices.Clone(have)
@@ -189,8 +163,17 @@ func match(want schema.Columns, names []string, have []int) (idx []int, renamed 
 			missing = append(missing, k)
 		}
 	}
+	missing = slices.DeleteFunc(missing, func(k int) bool {
+		at := slices.IndexFunc(left, func(j int) bool { return strings.EqualFold(names[j], want[k].Name) })
+		if at >= 0 {
+			idx[k] = left[at]
+			left = slices.Delete(left, at, at+1)
+			renamed = append(renamed, fmt.Sprintf("%q is taken for %q", names[idx[k]], want[k].Name))
+		}
+		return at >= 0
+	})
 	if len(missing) == 0 {
-		return idx, nil, nil
+		return idx, renamed, nil
 	}
 	if len(left) != len(missing) {
 		return nil, nil, absent(want, missing, names, left)
@@ -277,9 +260,6 @@ func (d *data) giveaways() (hints []string) {
 		return nil
 	}
 	s := d.X.Schema
-	if s == nil {
-		s = schema.Numbers(d.X.Names, d.X.Data.Cols)
-	}
 	targets, names := d.targetCodes()
 	at := 0
 	for k := range s {

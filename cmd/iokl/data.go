@@ -145,6 +145,7 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 		if out.X, err = readTable(d.x, choose, d.typed(opt), in); err != nil {
 			return nil, work(err)
 		}
+		warn(cmd.ErrOrStderr(), out.X.Unseen)
 		if out.groups, err = readGroups(d.groups, out.X); err != nil {
 			return nil, work(err)
 		}

@@ -49,7 +49,7 @@ type grangerFlags struct {
 // grangerErrors are the errors of package granger about the data and options.
 var grangerErrors = []error{
 	granger.ErrGap, granger.ErrConstant, granger.ErrShort, granger.ErrUnknown,
-	granger.ErrDuplicate, granger.ErrOption, granger.ErrForeign,
+	granger.ErrDuplicate, granger.ErrOption, granger.ErrForeign, granger.ErrTime,
 }
 
 func newGrangerCmd() *cobra.Command {

@@ -131,6 +131,10 @@ func TestGrangerBadInput(t *testing.T) {
 	write(t, dir, "again.csv", "a,front\na,front\nb,back\n")
 	write(t, dir, "wide.csv", "a,front,1\n")
 	write(t, dir, "mixed.csv", "r,a\n1,2\n1,4\n1,3\n2,7\n2,1\n2,5\n1,4\n1,6\n")
+	write(t, dir, "three.csv", "a,b\n0,0\n.3,.8\n-1.1,1.3\n")
+	write(t, dir, "again2.csv", "year,a\n1,2\n2,4\n3,3\n3,7\n4,1\n5,8\n6,2\n")
+	write(t, dir, "notime.csv", "date,a\n2020-01-01,2\n,4\n2020-01-03,3\n2020-01-04,7\n2020-01-05,1\n2020-01-06,8\n")
+	write(t, dir, "words.csv", "a,b,mood\n1,2,up\n4,3,down\n2,7,up\n4,1,up\n5,8,down\n1,3,up\n2,2,up\n9,9,up\n")
 	before := listing(t, dir)
 	const series = "granger --series s.csv --replicate run --out g.csv "
 	for name, c := range map[string]struct{ line, want string }{
@@ -140,7 +144,12 @@ func TestGrangerBadInput(t *testing.T) {
 		"constant":             {"granger --series flat.csv", `"a" is 1`},
 		"duplicate":            {"granger --series twice.csv", `"a"`},
 		"short replicate":      {"granger --series short.csv --replicate r", "replicate 2 has 1 rows"},
-		"T < 3·lag":            {"granger --series s.csv --lag 81", "240 rows for lag 81, at least 243 are needed"},
+		"T < 3·lag":            {"granger --series s.csv --drop t --lag 81", "240 rows for lag 81, at least 243 are needed"},
+		"three rows":           {"granger --series three.csv", "3 rows for lag 1, at least 7 are needed for 2 nodes"},
+		"panel":                {"granger --series s.csv", "rows 1 and 121 have the same one in column 2 \"t\""},
+		"repeated time":        {"granger --series again2.csv", `rows 3 and 4 have the same one in column 1 "year"`},
+		"no time":              {"granger --series notime.csv", `row 2 has no time in column 1 "date"`},
+		"time of words":        {"granger --series words.csv --time mood", `column 3 "mood" holds neither numbers nor dates`},
 		"replicates too short": {series + "--lag 120", "lag 120"},
 		"replicates mixed":     {"granger --series mixed.csv --replicate r", "replicate 1 are not consecutive"},
 		"series twice in node": {series + "--groups again.csv", `"a" is twice in node "front"`},

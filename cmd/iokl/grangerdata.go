@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,59 +30,80 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Schema == nil {
-		t.Schema = schema.Numbers(t.Names, t.Data.Cols)
-	}
 	if t.Names == nil {
 		for j := range t.Data.Cols {
 			t.Names = append(t.Names, fmt.Sprintf("x%d", j+1))
 		}
 	}
 	d := new(granger.Data)
-	roles := make([]string, t.Data.Cols) // of the columns that are no series
+	replicate, clock := -1, -1
 	if g.replicate != "" {
-		j, err := oneColumn(g.replicate, "--replicate", t)
-		if err != nil {
+		if replicate, err = oneColumn(g.replicate, "--replicate", t); err != nil {
 			return nil, err
 		}
-		if d.Replicate, err = replicates(t, j); err != nil {
+		if d.Replicate, err = replicates(t, replicate); err != nil {
 			return nil, err
 		}
-		roles[j] = "replicate"
 	}
-	j, err := g.clockColumn(t, d.Replicate)
-	if err != nil {
+	if g.clock != "" {
+		if clock, err = oneColumn(g.clock, "--time", t); err != nil {
+			return nil, err
+		}
+	}
+	if err = g.takeSeries(cmd, d, t, replicate, clock); err != nil {
 		return nil, err
 	}
-	if j >= 0 {
-		roles[j] = "time"
-		warn(cmd.ErrOrStderr(), timeNotes(t, j, d.Replicate))
-	}
-	return d, g.takeSeries(cmd, d, t, roles)
+	return d, g.nodes(d)
 }
 
-// takeSeries takes the columns of numbers without a role as series, and says which others are left out.
-func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.Table, roles []string) error {
+// takeSeries takes the columns of numbers as series in the order of time, and says which others are left out.
+func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.Table, replicate, clock int) error {
 	var idx []int
 	var others []string
-	for j, c := range t.Schema {
-		switch {
-		case roles[j] != "":
-		case c.Kind == schema.Number:
-			idx = append(idx, j)
-		default:
-			others = append(others, t.Schema.Label(j))
+	times := granger.Times{Clock: -1, Label: func(j int) string { return t.Schema.Label(idx[j]) }}
+	first := func(kind schema.Kind) int {
+		return slices.IndexFunc(t.Schema, func(c schema.Column) bool { return c.Kind == kind })
+	}
+	day, hour := first(schema.Date), first(schema.Clock)
+	if day >= 0 && hour >= 0 { // a date and a time of day are one time
+		for i := range t.Data.Rows {
+			if row := blas.Row(t.Data, i); !math.IsNaN(row[hour]) {
+				row[day] += row[hour]
+			}
 		}
 	}
-	if len(idx) == 0 {
-		return status.Input("%s: no series are left beside the replicate and time columns", g.series)
+	for j, c := range t.Schema {
+		switch {
+		case j == replicate, j == hour && day >= 0 && j != clock:
+			continue
+		case c.Kind == schema.Date, c.Kind == schema.Clock && j == clock:
+			times.Dates = append(times.Dates, len(idx))
+		case c.Kind != schema.Number:
+			others = append(others, t.Schema.Label(j))
+			continue
+		}
+		if j == clock {
+			times.Clock = len(idx)
+		}
+		idx = append(idx, j)
+	}
+	if clock >= 0 && times.Clock < 0 {
+		return status.Input("--time: %s holds neither numbers nor dates", t.Schema.Label(clock))
 	}
 	if others != nil {
 		warn(cmd.ErrOrStderr(), []string{"left out, since they hold no numbers: " + results.Enumerated(others, 10)})
 	}
-	t = pick(t, idx)
-	d.Names, d.X = t.Names, t.Data
-	return g.nodes(d)
+	picked := pick(t, idx)
+	d.Names, d.X = picked.Names, picked.Data
+	err := d.InTime(times)
+	if errors.Is(err, granger.ErrTime) {
+		return fmt.Errorf("%w (--replicate COLUMN, --drop COLUMN)", err)
+	}
+	warn(cmd.ErrOrStderr(), d.Notes)
+	if err == nil && len(d.Names) == 0 {
+		return status.Input("%s: no series are left beside the replicate and time columns", g.series)
+	}
+	return err
 }
 
 func oneColumn(name, flag string, t *table.Table) (int, error) {
@@ -109,61 +131,6 @@ func replicates(t *table.Table, j int) ([]int, error) {
 		numbers[i]++ // messages count from 1
 	}
 	return numbers, nil
-}
-
-// clockColumn is the time column, -1 where there is none.
-func (g *grangerFlags) clockColumn(t *table.Table, replicate []int) (int, error) {
-	if g.clock != "" {
-		return oneColumn(g.clock, "--time", t)
-	}
-	for j, name := range t.Names {
-		if t.Schema[j].Kind == schema.Date {
-			return j, nil
-		}
-		if n := strings.ToLower(name); n == "t" || n == "time" || table.NamesRows(name) {
-			if _, back := steps(t, j, replicate); back == nil {
-				return j, nil
-			}
-		}
-	}
-	return -1, nil
-}
-
-// steps are those of a time column from row to row inside every replicate, and the rows, from 1, whose time is not
-// after that of the row above.
-func steps(t *table.Table, j int, replicate []int) (all []float64, back []int) {
-	for i := 1; i < t.Data.Rows; i++ {
-		if replicate != nil && replicate[i] != replicate[i-1] {
-			continue
-		}
-		step := t.Data.Data[i*t.Data.Stride+j] - t.Data.Data[(i-1)*t.Data.Stride+j]
-		if all = append(all, step); !(step > 0) {
-			back = append(back, i+1)
-		}
-	}
-	return all, back
-}
-
-// evenSteps is the ratio of the longest to the shortest step of times that are evenly spaced: months are.
-const evenSteps = 31.0 / 28
-
-// timeNotes says, of a time column, that rows are not in its order or not evenly spaced.
-func timeNotes(t *table.Table, j int, replicate []int) []string {
-	all, back := steps(t, j, replicate)
-	what := t.Schema.Label(j)
-	if back != nil {
-		return []string{fmt.Sprintf("rows are not in the order of %s: row %d is not after the row above it, nor are "+
-			"%d others; lags count rows as they stand", what, back[0], len(back)-1)}
-	}
-	if len(all) == 0 || slices.Max(all) <= (1+1e-6)*evenSteps*slices.Min(all) {
-		return nil
-	}
-	unit := ""
-	if t.Schema[j].Kind == schema.Date {
-		unit = " days"
-	}
-	return []string{fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, "+
-		"whatever time passes", what, slices.Min(all), slices.Max(all), unit)}
 }
 
 // nodes reads the groups file.

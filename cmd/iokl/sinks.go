@@ -141,7 +141,7 @@ func (p *predictFlags) identifiers(list string, opt table.Options) (*table.Texts
 	case strings.EqualFold(filepath.Ext(p.out), ".npy"), p.json && p.out == "":
 		return nil, status.Input("--keep: identifiers are written to CSV")
 	}
-	opt.Types = true
+	opt.Types, opt.NA = true, nil // words for missing numbers may be identifiers
 	opt.Columns = func(names []string, cols int) ([]int, error) { return selectColumns(list, "--keep", names, cols) }
 	return table.OpenText(p.x, opt)
 }

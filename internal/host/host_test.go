@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -207,4 +208,31 @@ func FuzzOptions(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Columns that tell the time order the rows of a graph and are no series; the groups of the others stay with them.
+func TestGraphInTime(t *testing.T) {
+	X := blas.NewGeneral(30, 3)
+	for i := range X.Rows {
+		copy(blas.Row(X, i), []float64{math.Sin(float64(i * i)), 60 * float64(30-i), float64(i % 7)})
+	}
+	d, _, err := GrangerOptions(`{"names": ["a", "time", "b"], "groups": ["p", "t", "q"]}`, X)
+	if err != nil || !slices.Equal(d.Names, []string{"a", "b"}) || len(d.Nodes) != 2 || d.Nodes[1].Series[0] != 1 ||
+		d.X.Data[1] != float64(29%7) || len(d.Notes) != 1 {
+		t.Errorf("%+v, error %v", d, err)
+	}
+	for text, want := range map[string]string{
+		`{"lag": 0}`:         "lag 0: at least 1 is needed",
+		`{"lag": -2}`:        "lag -2: at least 1 is needed",
+		`{"time": "s3"}`:     `rows 1 and 8 have the same one in "s3"`,
+		`{"time": "x"}`:      `time "x" is no name of a series`,
+		`{"replicate": [1]}`: "replicate of 1 rows: there are 30",
+	} {
+		if _, _, err := GrangerOptions(text, X); StatusOf(err) != BadInput || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+	if _, opt, err := GrangerOptions(`{}`, X); err != nil || opt.Lag != 1 {
+		t.Errorf("lag %d, error %v", opt.Lag, err)
+	}
 }

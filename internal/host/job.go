@@ -262,10 +262,13 @@ func CrossValidate(s Source, opt iokl.Options) *Job {
 
 // Graph starts the search for a causal graph, whose result is a *granger.Result.
 func Graph(X mat.Matrix, options string) *Job {
-	return start(func(soft, _ context.Context, _ *Job) (any, error) {
+	return start(func(soft, _ context.Context, j *Job) (any, error) {
 		d, opt, err := GrangerOptions(options, blas.Raw(X))
 		if err != nil {
 			return nil, err
+		}
+		for _, note := range d.Notes {
+			j.notify(note)
 		}
 		return granger.Infer(soft, d, opt)
 	})

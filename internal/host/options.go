@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -106,17 +107,25 @@ func IntervalOptions(text string) (opt iokl.IntervalOptions, err error) {
 }
 
 // GrangerOptions reads the JSON form of [granger.Options] and, beside it, the names of the
-// series, the node of each and the replicate of each row. Nodes are in the order in which they first appear.
+// columns of X, the node of each and the replicate of each row. Nodes are in the order in which they first appear.
+// Columns that tell the time order the rows and are no series, see [granger.Data.InTime]. Time is the name of one, dates
+// are the numbers, from 0, of those that hold dates in days.
 func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options, error) {
 	var o struct {
 		granger.Options
 		Names     []string `json:"names"`
 		Groups    []string `json:"groups"`
 		Replicate []int    `json:"replicate"`
+		Time      string   `json:"time"`
+		Dates     []int    `json:"dates"`
 		Backend   string   `json:"backend"`
 	}
+	o.Lag = 1
 	err := decode(text, &o)
 	useBackend(&err, &o.Options.Backend, o.Backend)
+	if err == nil && o.Lag < 1 {
+		err = granger.LagError(o.Lag)
+	}
 	if err != nil {
 		return nil, granger.Options{}, err
 	}
@@ -126,16 +135,27 @@ func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options
 			d.Names = append(d.Names, fmt.Sprintf("s%d", j+1))
 		}
 	}
+	names := d.Names
+	times := granger.Times{Clock: slices.Index(names, o.Time), Dates: o.Dates}
 	switch {
-	case len(d.Names) != X.Cols:
-		err = Input("%d names of %d series", len(d.Names), X.Cols)
-	case o.Groups == nil:
-	case len(o.Groups) != X.Cols:
+	case len(names) != X.Cols:
+		err = Input("%d names of %d series", len(names), X.Cols)
+	case o.Groups != nil && len(o.Groups) != X.Cols:
 		err = Input("groups of %d series: there are %d", len(o.Groups), X.Cols)
-	default:
-		pairs := make([][2]string, X.Cols)
+	case o.Replicate != nil && len(o.Replicate) != X.Rows:
+		err = Input("replicate of %d rows: there are %d", len(o.Replicate), X.Rows)
+	case o.Time != "" && times.Clock < 0:
+		err = Input("time %q is no name of a series", o.Time)
+	}
+	if err != nil {
+		return nil, o.Options, err
+	}
+	if err = d.InTime(times); err == nil && o.Groups != nil {
+		var pairs [][2]string
 		for j, g := range o.Groups {
-			pairs[j] = [2]string{d.Names[j], g}
+			if slices.Contains(d.Names, names[j]) {
+				pairs = append(pairs, [2]string{names[j], g})
+			}
 		}
 		d.Nodes, err = granger.Group(d.Names, pairs)
 	}

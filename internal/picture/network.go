@@ -89,11 +89,15 @@ type layout struct {
 	*Network
 	labels              [][]string
 	size, width, height vg.Length // of letters, and of the drawing
+	top                 float64   // the largest strength
 }
 
 func (g *Network) layout() layout {
 	n := float64(len(g.Nodes))
-	l := layout{Network: g, size: vg.Length(max(5.6, min(15, 1125/max(n, 1))))}
+	l := layout{Network: g, size: vg.Length(max(5.6, min(15, 1125/max(n, 1)))), top: math.SmallestNonzeroFloat64}
+	for _, e := range g.Edges {
+		l.top = max(l.top, e.Strength)
+	}
 	most := max(1, int(2*math.Pi*networkRadius/n/float64(lineStep*l.size))) // lines that a name has room for
 	lines, longest := 1, 0
 	for _, name := range g.Nodes {
@@ -140,7 +144,7 @@ func (l *layout) edge(c draw.Canvas, e Edge) {
 	a, b := l.place(e.From, networkRadius), l.place(e.To, networkRadius)
 	middle, left := a.Add(b).Scale(0.5*0.75), b.Sub(a).Scale(0.12)
 	bend := middle.Add(l.place(0, 0).Scale(0.25)).Add(vg.Point{X: -left.Y, Y: left.X})
-	width := vg.Length(0.9 + 3.7*e.Strength/l.Edges[0].Strength)
+	width := vg.Length(0.9 + 3.7*e.Strength/l.top)
 	// The head points along the end of the curve.
 	u := b.Sub(bend)
 	u = u.Scale(1 / vg.Length(math.Hypot(float64(u.X), float64(u.Y))))

@@ -49,6 +49,7 @@ type Column struct {
 	Decimal string   `json:"decimal,omitempty"` // of a number with marks: the decimal mark; "": numbers without marks
 	Sign    string   `json:"sign,omitempty"`    // that stands with the numbers, as $ or %
 	Nothing int      `json:"nothing,omitempty"` // cells of the training data that hold a word for nothing
+	NA      []string `json:"na,omitempty"`      // words and numbers that mean a missing cell beside the usual ones
 
 	// FirstYear is the first of the hundred years that years of two digits in a date are of; 0 means 1969.
 	FirstYear int `json:"first_year,omitempty"`
@@ -86,7 +87,9 @@ func (s Columns) Valid(cols int) bool {
 
 // Plain reports whether all columns are numbers without marks.
 func (s Columns) Plain() bool {
-	return !slices.ContainsFunc(s, func(c Column) bool { return c.Kind != Number || c.Decimal != "" || c.Nothing > 0 })
+	return !slices.ContainsFunc(s, func(c Column) bool {
+		return c.Kind != Number || c.Decimal != "" || c.Nothing > 0 || c.NA != nil
+	})
 }
 
 // Cols is the number of columns of numbers.

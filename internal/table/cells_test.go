@@ -86,6 +86,13 @@ func TestTypes(t *testing.T) {
 			[][]float64{{nan, 1}, {1, 2}},
 			"1 levels: red",
 		},
+		"NaN": {
+			"a,b,when,x\n1,red,2020-03-01,nan\nNaN,NAN,Nan,-nan\n3,,2020-02-28,+nAn\n-NaN,red,,4\n",
+			Options{},
+			[]string{"a", "b=red", "when", "x"},
+			[][]float64{{1, 1, 2, nan}, {nan, nan, nan, nan}, {3, nan, 0, nan}, {nan, 1, nan, 4}},
+			"1 levels: red",
+		},
 		"numbers only": {"a,x\n3,1\n", Options{}, []string{"a", "x"}, [][]float64{{3, 1}}, ""},
 		"empty column": {
 			"a,x\n,1\n,2\n",
@@ -170,7 +177,9 @@ func TestSchemaOnNewRows(t *testing.T) {
 	if !equal(tab.Data, [][]float64{{1, 0, 10, 1}, {0, 0, -1, 2}, {0, 0, nan, 3}}) {
 		t.Errorf("%v", tab.Data)
 	}
-	if got := Unseen(r); len(got) != 1 || !strings.HasPrefix(got[0], `2 cells of column 1 "colour" hold words`) {
+	const unseen = `2 cells of column 1 "colour" hold words that the model has not learned, which count as none of its ` +
+		`levels: "7" (the nearest level is "red"), "green" (the nearest level is "red")`
+	if got := Unseen(r); !slices.Equal(got, []string{unseen}) {
 		t.Errorf("unseen %q, want 2 of column 1", got)
 	}
 	for in, want := range map[string]string{
@@ -190,7 +199,7 @@ func TestTypeErrors(t *testing.T) {
 		"word among numbers":  {"a,x\n1,1\n2,red\n", `row 2 (line 3), column 2 "x": "red" is not a number`},
 		"number among words":  {"a,x\n1,1\nred,2\n7,3\n", `row 2 (line 3), column 1 "a": "red" is not a number`},
 		"number after a word": {"a,x\nred,1\n7,2\n", `row 1 (line 2), column 1 "a": "red" is not a number`},
-		"NaN among numbers":   {"a,x\n1,1\nNaN,2\n", `row 2 (line 3), column 1 "a": "NaN" is not a finite number`},
+		"inf among numbers":   {"a,x\n1,1\n-Inf,2\n", `row 2 (line 3), column 1 "a": "-Inf" is not a finite number`},
 		"two marks": {
 			"a;x\n2,5;1\n2,5,1;2\n",
 			`row 2 (line 3), column 1 "a": "2,5,1" is not a number (an empty cell means missing; --na names words that do too, --drop columns to leave out)`,
@@ -203,7 +212,7 @@ func TestTypeErrors(t *testing.T) {
 			"a,x\n1,1\nx" + strings.Repeat("é", 30) + ",2\n",
 			`column 1 "a": "x` + strings.Repeat("é", 19) + `…" is not a number`,
 		},
-		"NaN among words":       {"a,x\nred,1\nNaN,2\n", `"NaN" is not a finite number`},
+		"inf among words":       {"a,x\nred,1\ninf,2\n", `"inf" is not a finite number`},
 		"word among dates":      {"a,x\n2020-01-01,1\nsoon,2\n", `row 2 (line 3), column 1 "a": "soon" is not a date`},
 		"number among dates":    {"a,x\n2020-01-01,1\n2020,2\n", `"2020" is not a date`},
 		"numbers without Types": {"a,x\nred,1\n", "is not a number"},

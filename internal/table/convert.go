@@ -3,6 +3,7 @@
 package table
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -21,8 +22,8 @@ var sheets = map[string]Sheet{}
 // RegisterSheet makes files with the ending ext, as .xlsx, readable. It is for init functions.
 func RegisterSheet(ext string, read Sheet) { sheets[ext] = read }
 
-// replace puts separated text in the place of what s holds.
-func (s *source) replace(rows [][]string) error {
+// replace puts separated text in the place of what s holds, with the blank rows where those are rows too.
+func (s *source) replace(rows [][]string, blank bool) error {
 	width := 0
 	for _, row := range rows {
 		width = max(width, len(row))
@@ -30,17 +31,18 @@ func (s *source) replace(rows [][]string) error {
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
 	for _, row := range rows {
+		row = append(row, make([]string, width-len(row))...)
 		for j, cell := range row {
 			row[j] = strings.Join(strings.Fields(cell), " ")
 		}
-		if strings.Join(row, "") == "" {
+		if !blank && strings.Join(row, "") == "" {
 			continue
 		}
 		if width == 1 {
 			text.WriteString(`"` + strings.ReplaceAll(row[0], `"`, `""`) + "\"\n")
 			continue
 		}
-		_ = w.Write(append(row, make([]string, width-len(row))...))
+		_ = w.Write(row)
 		w.Flush()
 	}
 	s.r, s.at, s.size, s.rowsOnly = buffered(&text), nil, -1, true
@@ -53,12 +55,12 @@ func (s *source) workbook(read Sheet) error {
 	if err != nil {
 		return bad("%s: %v", s.name, err)
 	}
-	return s.replace(rows)
+	return s.replace(rows, false)
 }
 
 // records puts the rows of JSON records in the place of the file: an array of objects, or one object after another.
 func (s *source) jsonRecords() error {
-	d := json.NewDecoder(s.r)
+	d := json.NewDecoder(&withoutNaN{r: s.r})
 	rec := jsonRows{at: map[string]int{}}
 	err := rec.read(d)
 	if err == nil && rec.lists && len(rec.rows) == 1 {
@@ -71,7 +73,40 @@ func (s *source) jsonRecords() error {
 	if len(rec.rows) == 0 {
 		return bad("%s: is empty", s.name)
 	}
-	return s.replace(append([][]string{rec.names}, rec.rows...))
+	return s.replace(append([][]string{rec.names}, rec.rows...), true)
+}
+
+// withoutNaN is JSON with null in place of NaN, which some programs write though JSON has no such number.
+type withoutNaN struct {
+	r               *bufio.Reader
+	quoted, escaped bool
+	null            string // that is not handed out
+}
+
+func (w *withoutNaN) Read(b []byte) (n int, err error) {
+	for n < len(b) {
+		if w.null != "" {
+			k := copy(b[n:], w.null)
+			n, w.null = n+k, w.null[k:]
+			continue
+		}
+		c, err := w.r.ReadByte()
+		if err != nil {
+			return n, err
+		}
+		if c == 'N' && !w.quoted {
+			if rest, _ := w.r.Peek(2); string(rest) == "aN" {
+				_, _ = w.r.Discard(2)
+				w.null = "null"
+				continue
+			}
+		}
+		w.quoted = w.quoted != (c == '"' && !w.escaped)
+		w.escaped = c == '\\' && !w.escaped
+		b[n] = c
+		n++
+	}
+	return n, nil
 }
 
 // jsonRows are the records read so far. Names are in the order in which they come.

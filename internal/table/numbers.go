@@ -22,19 +22,25 @@ func nothing(word string) bool {
 	return false
 }
 
+// isNaN reports whether a cell is how programs write that there is no number.
+func isNaN(cell string) bool {
+	return len(cell) <= 4 && strings.EqualFold(strings.TrimLeft(cell, "+-"), "nan")
+}
+
 const wayOut = "(an empty cell means missing; --na names words that do too, --drop columns to leave out)"
 
 var (
 	// ErrText is wrapped by the error about a cell that is no number.
 	ErrText  = errors.New("is not a number " + wayOut)
 	errMarks = fmt.Errorf("%w: the numbers that the model learned from are plain, without marks", ErrText)
+	errPoint = fmt.Errorf("%w: the numbers that the model learned from have decimal commas", ErrText)
 	errInf   = errors.New("is not a finite number " + wayOut)
 )
 
 // MayBeNumber reports whether a cell is a number, plain or written for people, or stands for a missing one.
 func MayBeNumber(cell string) bool {
 	cell = strings.TrimSpace(cell)
-	if cell == "" || nothing(cell) {
+	if cell == "" || nothing(cell) || isNaN(cell) {
 		return true
 	}
 	_, err := number(cell)
@@ -43,7 +49,7 @@ func MayBeNumber(cell string) bool {
 	return err == nil || point || comma
 }
 
-// number parses a trimmed cell that is not empty; NaN spelled out is refused. A minus sign is one, as a hyphen is.
+// number parses a trimmed cell that is not empty. A minus sign is one, as a hyphen is.
 func number(cell string) (float64, error) {
 	if rest, is := strings.CutPrefix(cell, "−"); is {
 		cell = "-" + rest

@@ -19,7 +19,7 @@ import (
 
 // parquetRecords reads flat columns of a Parquet file. A null is a missing cell.
 // Strings and booleans are words and dates are dates where the options take such;
-// otherwise booleans are 0 and 1, and dates what the file stores.
+// otherwise booleans are 0 and 1, and strings and dates are refused.
 type parquetRecords struct {
 	src    *source
 	file   *parquet.File
@@ -68,13 +68,14 @@ func (p *parquetRecords) choose(idx []int, s schema.Columns) error {
 	for k, j := range idx {
 		f := fields[j]
 		word := f.Leaf() && p.typed && f.Type().Kind() == parquet.ByteArray
-		if !f.Leaf() || f.Repeated() || !slices.Contains(numeric, f.Type().Kind()) && !word {
+		if f.Leaf() {
+			p.perDay[k] = unitsPerDay(f.Type())
+		}
+		if !f.Leaf() || f.Repeated() || !slices.Contains(numeric, f.Type().Kind()) && !word ||
+			p.perDay[k] > 0 && !p.typed {
 			return bad("%s: column %q is of type %s, not a number", p.src.name, f.Name(), f.Type())
 		}
 		p.at[leaf[j]] = append(p.at[leaf[j]], k)
-		if p.typed {
-			p.perDay[k] = unitsPerDay(f.Type())
-		}
 		p.words[k] = p.typed && (s == nil || s[k].Kind == schema.Category)
 		if s == nil {
 			continue

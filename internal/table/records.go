@@ -37,10 +37,10 @@ type records interface {
 // column is a chosen column: how its cells become codes, or the votes on that.
 type column struct {
 	schema.Column
-	opt    *Options
 	votes  *votes // nil where the column is known
 	levels map[string]int
-	unseen int // cells with a word that is no level
+	unseen int   // cells with a word that is no level
+	words  tally // such words
 }
 
 // textReader reads the chosen columns of records.
@@ -74,10 +74,11 @@ func newTextReader(name string, file records, opt Options) (*textReader, error) 
 		columns: make([]column, len(idx)), cells: make([]cell, len(idx)), codes: make([]float64, len(idx)),
 	}
 	for k := range r.columns {
-		r.columns[k] = column{opt: &opt, votes: &votes{kind: file.kind(k)}}
+		r.columns[k] = column{votes: &votes{kind: file.kind(k)}}
 		if opt.Schema != nil {
-			r.columns[k] = knownColumn(opt.Schema[k], &opt)
+			r.columns[k] = knownColumn(opt.Schema[k])
 		}
+		r.columns[k].NA = slices.Concat(r.columns[k].NA, opt.NA)
 	}
 	if !opt.Codes && !opt.Schema.Plain() {
 		r.schema = opt.Schema
@@ -85,8 +86,8 @@ func newTextReader(name string, file records, opt Options) (*textReader, error) 
 	return r, nil
 }
 
-func knownColumn(c schema.Column, opt *Options) column {
-	k := column{Column: c, opt: opt}
+func knownColumn(c schema.Column) column {
+	k := column{Column: c}
 	if c.Kind == schema.Category {
 		k.levels = make(map[string]int, len(c.Levels)+len(c.Rest))
 		for i, level := range slices.Concat(c.Levels, c.Rest) {
@@ -163,7 +164,7 @@ func (r *textReader) row(dst []float64) error {
 // code is the number that stands for a cell; see the kinds of package schema.
 func (c *column) code(x cell) (float64, error) {
 	switch {
-	case c.opt.lacks(x):
+	case c.lacks(x):
 		return nan, nil
 	case c.votes != nil:
 		return c.votes.note(x)
@@ -182,12 +183,15 @@ func (c *column) code(x cell) (float64, error) {
 }
 
 // lacks reports whether a cell holds a word that means a missing one, or the number that such a word is.
-func (opt *Options) lacks(x cell) bool {
+func (c *column) lacks(x cell) bool {
+	if isNaN(x.text) || len(c.NA) == 0 {
+		return isNaN(x.text)
+	}
 	value, err := x.number, error(nil)
-	if x.text != "" && len(opt.NA) > 0 {
+	if x.text != "" {
 		value, err = number(x.text)
 	}
-	return slices.ContainsFunc(opt.NA, func(word string) bool {
+	return slices.ContainsFunc(c.NA, func(word string) bool {
 		w, no := number(word)
 		return x.text != "" && x.text == word || err == nil && no == nil && value == w
 	})
@@ -198,6 +202,7 @@ func (c *column) level(word string) float64 {
 	k, ok := c.levels[word]
 	if !ok {
 		c.unseen++
+		c.words.note(word)
 		return -1
 	}
 	return float64(k)
@@ -215,10 +220,12 @@ func (c *column) amount(text string) (float64, error) {
 	}
 	v, sign, ok := marked(text, decimal)
 	switch {
+	case err == nil && !ok:
+		return 0, errPoint
+	case c.Decimal == "" && MayBeNumber(text):
+		return 0, errMarks
 	case !ok:
 		return 0, ErrText
-	case c.Decimal == "":
-		return 0, errMarks
 	case sign != "" && sign != c.Sign:
 		return 0, fmt.Errorf("has the sign %s where others in its column have none or another: write them alike, or "+
 			"leave the column out (--drop)", sign)
@@ -254,10 +261,11 @@ func (c *column) moment(text string) (v float64, err error) {
 	return v, err
 }
 
-// plain reports whether all cells read so far are plain numbers, so that the codes are what the table holds.
-func (r *textReader) plain() bool {
+// plain reports whether all cells read so far are plain numbers, so that the codes are what the table holds. A column
+// without any is not where columns have types.
+func (r *textReader) plain(types bool) bool {
 	return !slices.ContainsFunc(r.columns, func(c column) bool {
-		return c.votes != nil && (!c.votes.plain() || c.opt.Types && c.votes.cells == 0)
+		return c.votes != nil && (!c.votes.plain() || types && c.votes.cells == 0)
 	})
 }
 
@@ -271,8 +279,8 @@ func (r *textReader) learned(opt Options) (schema.Columns, error) {
 	for k := range r.columns {
 		name, votes := s[k].Name, r.columns[k].votes
 		s[k] = votes.column(&opt, r.file.commas())
-		s[k].Name, s[k].Place = name, r.index[k]+1
-		if opt.Types && !opt.Codes && r.names != nil && NamesRows(name) && votes.countsRows() {
+		s[k].Name, s[k].Place, s[k].NA = name, r.index[k]+1, opt.NA
+		if opt.Types && !opt.Codes && r.names != nil && schema.NamesRows(name) && votes.countsRows() {
 			ids = append(ids, k)
 		}
 	}
@@ -303,19 +311,28 @@ func (r *textReader) sumsUp() error {
 }
 
 // Unseen says, a line for each column of the file, how many of the cells read so far
-// hold a word that is no level of the schema.
+// hold a word that is no level of the schema, and names such words with the level that is most like each.
 func Unseen(r Reader) (lines []string) {
 	t, ok := r.(*textReader)
 	if !ok {
 		return nil
 	}
+	const most = 5
 	for k, c := range t.columns {
-		if c.unseen > 0 {
-			lines = append(lines,
-				fmt.Sprintf(
-					"%d cells of %s hold words that the model has not learned: they count as none of its levels",
-					c.unseen, t.label(k)))
+		if c.unseen == 0 {
+			continue
 		}
+		var some []string
+		words := c.words.frequent()
+		for _, word := range words[:min(most, len(words))] {
+			near := schema.Nearest(clip(word), slices.Concat(c.Levels, c.Rest))
+			some = append(some, fmt.Sprintf("%q (the nearest level is %q)", clip(word), clip(near[0])))
+		}
+		if len(words) > most {
+			some = append(some, fmt.Sprintf("and %d more", len(words)-most))
+		}
+		lines = append(lines, fmt.Sprintf("%d cells of %s hold words that the model has not learned, which count as none "+
+			"of its levels: %s", c.unseen, t.label(k), strings.Join(some, ", ")))
 	}
 	return lines
 }
@@ -335,7 +352,7 @@ func Learn(name string, opt Options) (schema.Columns, error) {
 	}
 	block := blas.NewGeneral(1024, r.Cols())
 	for {
-		if _, err := read(r, block); errors.Is(err, io.EOF) || err == nil && t.plain() {
+		if _, err := read(r, block); errors.Is(err, io.EOF) || err == nil && t.plain(opt.Types) {
 			return t.learned(opt)
 		} else if err != nil {
 			return nil, err

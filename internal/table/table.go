@@ -36,7 +36,8 @@ func bad(format string, args ...any) error { return &dataError{fmt.Errorf(format
 type Table struct {
 	Names  []string       // one per column; nil where the file has none
 	Data   blas.General   // NaN marks a missing cell
-	Schema schema.Columns // how the columns of the file became these; nil where it is an array
+	Schema schema.Columns // how the columns of the file became these
+	Unseen []string       // what [Unseen] says of the cells
 	blank  int            // lines below the last row, in a CSV file of one column
 }
 
@@ -133,14 +134,16 @@ func Read(name string, opt Options) (*Table, error) {
 	}
 	text, ok := r.(*textReader)
 	if !ok {
+		t.Schema = schema.Numbers(t.Names, t.Data.Cols)
 		return t, nil
 	}
+	t.Unseen = Unseen(r)
 	if t.Schema = opt.Schema; t.Schema == nil {
 		if t.Schema, err = text.learned(opt); err != nil {
 			return nil, err
 		}
 	}
-	if opt.Schema == nil && (!text.plain() || t.Schema.Cols() < len(t.Schema)) {
+	if opt.Schema == nil && (!text.plain(opt.Types) || t.Schema.Cols() < len(t.Schema)) {
 		opt.Schema = t.Schema
 		if kept != nil {
 			opt.Stdin = kept

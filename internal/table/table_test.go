@@ -171,7 +171,7 @@ func TestReadErrors(t *testing.T) {
 		"text cell, no header": {"a.csv", "1,2\n3,abc\n", `row 2 (line 2), column 2: "abc" is not a number`},
 		"text below blanks":    {"a.csv", "y\n\n1\n\nabc\n", `row 4 (line 5), column 1 "y": "abc" is not a number`},
 		"text in first row":    {"a.csv", "1,abc\n3,4\n", `row 1 (line 1), column 2: "abc" is not a number`},
-		"NaN cell":             {"a.csv", "1,2\nNaN,4\n", `row 2 (line 2), column 1: "NaN" is not a finite number`},
+		"infinity in words":    {"a.csv", "1,2\ninf,4\n", `row 2 (line 2), column 1: "inf" is not a finite number`},
 		"infinite cell":        {"a.csv", "1,1e999\n3,4\n", "row 1 (line 1), column 2"},
 		"ragged":               {"a.csv", "x,y\n1,2\n3\n", "row 2 (line 3) has 1 cells where the first row has 2"},
 		"bare quote": {

@@ -22,11 +22,12 @@ type Texts struct {
 	Names []string // of the columns that are read, nil where there are none
 	file  records
 	cells []cell
+	words column // of words that mean a missing cell
 }
 
-// OpenText opens a file for the cells of the chosen columns as text, trimmed. Where opt.Types is set, the first row of
-// a CSV file is its header as [Read] takes it; else with [HeaderAuto] it is when it has no number and the rows below it
-// hold one, or when it is one of the words label, class, target or y alone. Arrays are ErrNotText.
+// OpenText opens a file for the cells of the chosen columns as text, trimmed, and missing ones as "". Where opt.Types is
+// set, the first row of a CSV file is its header as [Read] takes it; else with [HeaderAuto] it is when it has no number
+// and the rows below it hold one, or when it is one of the words label, class, target or y alone. Arrays are ErrNotText.
 func OpenText(name string, opt Options) (*Texts, error) {
 	s, err := openSource(name, opt.Stdin)
 	if err != nil {
@@ -61,7 +62,8 @@ func newTexts(s *source, opt Options) (*Texts, error) {
 	if err := file.choose(idx, nil); err != nil {
 		return nil, err
 	}
-	return &Texts{Names: namesAt(names, idx), file: file, cells: make([]cell, len(idx))}, nil
+	words := column{Column: schema.Column{NA: opt.NA}}
+	return &Texts{Names: namesAt(names, idx), file: file, cells: make([]cell, len(idx)), words: words}, nil
 }
 
 // Next is the next row; io.EOF ends them.
@@ -72,6 +74,7 @@ func (t *Texts) Next() ([]string, error) {
 	row := make([]string, len(t.cells))
 	for k, x := range t.cells {
 		switch {
+		case t.words.lacks(x):
 		case x.text != "" || math.IsNaN(x.number):
 			row[k] = strings.Clone(x.text) // that of a whole line is not kept for a cell
 		case t.file.kind(k) == schema.Date:

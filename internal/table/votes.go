@@ -120,15 +120,6 @@ func (v *votes) noteStep(x float64) {
 // countsRows reports whether the column counts the rows.
 func (v *votes) countsRows() bool { return v.cells > 1 && v.steps == v.cells-1 }
 
-// NamesRows reports whether a column of that name may hold identifiers of rows: it has no name in a table where others
-// have, which data frames write before their columns, or is called as one.
-func NamesRows(name string) bool {
-	low := strings.ToLower(name)
-	return slices.Contains([]string{"", "id", "index"}, low) || strings.HasPrefix(low, "unnamed: ") ||
-		strings.HasPrefix(low, "__index_level_") || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
-		strings.HasSuffix(name, "ID")
-}
-
 // tally counts different words, at most mostWords + 1.
 type tally map[string]int
 
@@ -146,6 +137,13 @@ func (t *tally) note(word string) bool {
 	}
 	(*t)[word] = n + 1
 	return true
+}
+
+// frequent are the words, those that most cells hold first.
+func (t tally) frequent() []string {
+	return slices.SortedFunc(maps.Keys(t), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t[b], t[a]), cmp.Compare(a, b))
+	})
 }
 
 // noteWord counts a cell that is no plain number. Dates are noted in their order; what else a word is, column finds
@@ -268,7 +266,7 @@ func (v *votes) hasCodes() bool {
 // text is a column of words: a category, or identifiers and free text. Words for nothing are words here, and so are
 // whole numbers in a column of codes.
 func (v *votes) text(opt *Options) schema.Column {
-	count, n := map[string]int{}, v.n
+	count, n := tally{}, v.n
 	add := func(t tally) {
 		for word, cells := range t {
 			count[word] += cells
@@ -289,9 +287,7 @@ func (v *votes) text(opt *Options) schema.Column {
 		return schema.Column{Kind: schema.Text}
 	}
 	add(v.nothing)
-	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
-	})
+	all := count.frequent()
 	c := schema.Column{Kind: schema.Category, Levels: all}
 	if len(all) > most {
 		c.Levels, c.Rest, c.Buckets = all[:most:most], all[most:], min(buckets, len(all)-most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import warnings
 from dataclasses import dataclass
 from typing import Any, Sequence
 
@@ -31,7 +32,10 @@ class Graph:
     details: dict[str, Any]
 
     def edges(self, threshold: float = 0.0) -> list[tuple[str, str, float]]:
-        """List the edges between different nodes, the strongest first.
+        """List the edges between different nodes, those with the largest part in the model of their target first.
+
+        A strength is the share of a source among those of one target, also where nothing drives it; the size of its part,
+        in ``details["sizes"]``, compares edges of different targets.
 
         Parameters
         ----------
@@ -43,12 +47,12 @@ class Graph:
         list of (source, target, strength)
         """
         found = [
-            (source, target, float(self.graph[i, j]))
+            (self.details["sizes"][i][j], (source, target, float(self.graph[i, j])))
             for i, target in enumerate(self.nodes)
             for j, source in enumerate(self.nodes)
             if i != j and self.graph[i, j] > threshold
         ]
-        return sorted(found, key=lambda e: -e[2])
+        return [edge for _, edge in sorted(found, key=lambda e: -e[0])]
 
 
 def granger(
@@ -61,6 +65,7 @@ def granger(
     names: Sequence[str] | None = None,
     groups: Sequence[str] | None = None,
     replicate: Any = None,
+    time: str | None = None,
     random_state: int | None = None,
     verbose: bool = False,
     options: dict[str, Any] | None = None,
@@ -70,7 +75,9 @@ def granger(
     Parameters
     ----------
     series : array-like of shape (n_times, n_series)
-        A row for each point in time, in order. The columns of a data frame give the names.
+        A row for each point in time. The columns of a data frame give the names. Columns that tell the time, and an
+        index of dates, order the rows and are no series: dates, those called as a clock is, and those that rise or
+        fall evenly.
     lag : int, default=1
         How many past values of each series are used.
     kernels : list of str or None, default=None
@@ -85,6 +92,8 @@ def granger(
         The node that each series belongs to; None means a node for each series.
     replicate : array-like of shape (n_times,) or None, default=None
         A whole number for each row: no lag crosses from one replicate to the next.
+    time : str or None, default=None
+        The name of the column that orders the rows; None finds it.
     random_state : int or None, default=None
         Seed of every random choice; None means 0.
     verbose : bool, default=False
@@ -106,6 +115,7 @@ def granger(
     >>> iokl.granger(x, names=["a", "b"]).edges()[0][:2]
     ('a', 'b')
     """
+    series, dates = given.dated(series)
     a = given.table(series, "granger")
     known = given.names_of(series)
     if names is None and known is not None:
@@ -113,12 +123,15 @@ def granger(
     all: dict[str, Any] = {
         "lag": lag, "kernels": kernels, "lambda": lam, "lambdas": lambdas, "names": names, "groups": groups,
         "replicate": None if replicate is None else np.asarray(replicate, dtype=np.int64), "seed": random_state,
+        "time": time, "dates": dates,
     }  # fmt: skip
     all.update(options or {})
     a = in_place(a)
     with Job("iokl_granger", ct.byref(matrix(a)), encode_options(all), keep=[a]) as job:
         if job.wait(verbose):
             raise KeyboardInterrupt
+        for line in job.lines():
+            warnings.warn(line, stacklevel=2)
         details = job.json()
         nodes = details["nodes"]
         return Graph(nodes, job.graph(len(nodes)), details)

@@ -45,9 +45,45 @@ def floats(a: Any, what: str) -> NDArray[Any]:
         raise ValueError(f"Complex data not supported\n{what} is of type {raw.dtype}")
     if raw.dtype.kind in "USmM":
         raise ValueError(f"{what} holds {raw.dtype} data: numbers are needed")
-    if raw.dtype == object and hasattr(a, "iloc"):  # a data frame: its missing cells are NaN
-        return np.asarray(a.astype("float64"))
-    return np.asarray(raw, dtype=np.float64)
+    try:
+        if raw.dtype == object and hasattr(a, "iloc"):  # a data frame: its missing cells are NaN
+            return np.asarray(a.where(a.notna(), np.nan).astype("float64"))
+        return np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as e:
+        place = _unreadable(raw, a) if raw.ndim == 2 else None
+        if place is None:
+            raise
+        raise type(e)(f"{place} of {what} is no number: {e}") from None
+
+
+def _unreadable(raw: NDArray[Any], table: Any) -> str | None:
+    """The first cell that is no number, with its row and column."""
+    names = getattr(table, "columns", range(raw.shape[1]))
+    for i, row in enumerate(raw):
+        for name, cell in zip(names, row):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                if cell is not None:
+                    return f"row {i}, column {name!r}: {cell!r}"
+    return None
+
+
+def dated(table: Any) -> tuple[Any, list[int] | None]:
+    """A data frame with its dates, and those of its index as a first column, in days, and the numbers of these columns."""
+    if not hasattr(table, "iloc") or not hasattr(table, "columns"):
+        return table, None
+    index = table.index.to_timestamp() if hasattr(table.index, "to_timestamp") else table.index
+    if index.dtype.kind == "M":
+        name = "time" if index.name is None or index.name in table.columns else index.name
+        table = table.reset_index(drop=True)
+        table.insert(0, name, index)
+    dates = [k for k, kind in enumerate(table.dtypes) if kind.kind == "M"]
+    days = {}
+    for k in dates:
+        stamp = table.iloc[:, k].to_numpy(dtype="datetime64[ns]")
+        days[table.columns[k]] = np.where(np.isnat(stamp), np.nan, stamp.astype(np.int64) / 86400e9)
+    return table.assign(**days) if days else table, dates or None
 
 
 def finite(a: NDArray[Any], what: str) -> None:

@@ -259,6 +259,12 @@ class Job:
     def json(self) -> Any:
         return json.loads(text("iokl_job_json", self._handle))
 
+    def lines(self) -> list[str]:
+        """What the work has said so far and nobody has asked for."""
+        p = _Progress(size=ct.sizeof(_Progress))
+        call("iokl_job_progress", self._handle, ct.byref(p))
+        return [text("iokl_job_line", self._handle) for _ in range(p.lines)]
+
     def graph(self, nodes: int) -> Floats:
         g = np.empty((nodes, nodes))
         call("iokl_job_graph", self._handle, ct.byref(matrix(g)))

@@ -336,3 +336,20 @@ def test_output_axis():
         iokl.IOKLRegressor(kernels=["gaussian:all:median"], lam=1e-3).fit(X, curve(t)).predict_at(X, t)
     with pytest.raises(ValueError, match="6 points"):
         iokl.IOKLRegressor(kernels=["gaussian:all:median"], lam=1e-3, output_axis=t[1:]).fit(X, curve(t))
+
+
+@pytest.mark.parametrize("cell", ["18,5", "18.5 kg", "$18.5", "1,030.1", "error"])
+def test_cells_that_are_no_numbers(cell):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    f = pd.DataFrame(rng.standard_normal((40, 2)), columns=["u", "v"])
+    m = iokl.IOKLRegressor(kernels=["linear:all"], lam=1e-3).fit(f, f["u"] + 2 * f["v"])
+    odd = f.astype(object)
+    odd.iloc[7, 1] = cell
+    with pytest.raises(ValueError, match="row 7, column 'v'"):
+        m.predict(odd)
+    want = f.copy()
+    want.iloc[7, 1] = np.nan
+    for missing in (None, pd.NA, "NaN", "nan", float("nan")):
+        odd.iloc[7, 1] = missing
+        np.testing.assert_array_equal(m.predict(odd), m.predict(want))

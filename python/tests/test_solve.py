@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import typing
+import warnings
 
 import numpy as np
 import pytest
@@ -69,6 +70,45 @@ def test_granger_arguments():
         x[::2, 1] = bad
         with pytest.raises(ValueError):
             iokl.granger(x)
+
+
+def test_granger_in_time():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((80, 2))
+    x[1:, 1] += np.tanh(x[:-1, 0])
+    f = pd.DataFrame(x, columns=list("ab"))
+    want = iokl.granger(f)
+    days = pd.date_range("2020-01-01", periods=80)
+    for table, kind in (
+        (f.assign(year=np.arange(1900, 1980)), None), (f.assign(timestamp=-60.0 * np.arange(80)), "reversed"),
+        (f.assign(when=days)[::-1], "order"), (f.set_index(days)[::-1], "order"), (f.assign(x=np.arange(80) / 8), "taken"),
+    ):  # fmt: skip
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            got = iokl.granger(table)
+        assert got.nodes == ["a", "b"] and len(said) == (kind is not None), said
+        if kind == "reversed":
+            assert not np.array_equal(got.graph, want.graph)
+        else:
+            np.testing.assert_array_equal(got.graph, want.graph)
+    assert iokl.granger(f.assign(b2=rng.permutation(80)), time="b2").nodes == ["a", "b"]
+    for table, options, text in (
+        (f.assign(time=np.arange(80) // 2), {}, "rows 1 and 2 have the same one"), (f, {"lag": 0}, "at least 1 is needed"),
+        (f[:3], {}, "at least 7 are needed for 2 nodes"), (f, {"time": "c"}, "no name of a series"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            iokl.granger(table, **options)
+
+
+def test_edges_by_norm():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((400, 4))
+    x[1:, 1] += np.tanh(2 * x[:-1, 0])
+    g = iokl.granger(x, names=list("abcd"))
+    at = {name: k for k, name in enumerate(g.nodes)}
+    sizes = [g.details["sizes"][at[target]][at[source]] for source, target, _ in g.edges()]
+    assert g.edges()[0][:2] == ("a", "b") and sizes == sorted(sizes, reverse=True) and sizes[1] < sizes[0] / 3
 
 
 def public():

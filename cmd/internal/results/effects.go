@@ -27,12 +27,8 @@ type sourceInput struct {
 // sourcesOf are the columns that the model learned from.
 func sourcesOf(model *iokl.Model) (all []sourceInput) {
 	names := model.InputNames()
-	s := schema.Columns(model.InputSchema())
-	if s == nil {
-		s = schema.Numbers(names, len(names))
-	}
 	at := 0
-	for _, c := range s {
+	for _, c := range model.InputSchema() {
 		in := sourceInput{c, c.Name, at, schema.Columns{c}.Cols()}
 		if in.width == 1 || c.Name == "" && in.width > 0 {
 			in.name = names[at]

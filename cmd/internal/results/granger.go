@@ -3,6 +3,7 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,8 +26,9 @@ type Graph struct {
 	Graph     [][]float64       `json:"graph"` // row = target, column = source
 	RMSE      []*float64        `json:"rmse"`  // of each node on held-out time points
 	RMSEOwn   []*float64        `json:"rmse_own"`
-	Edges     []granger.Link    `json:"edges,omitempty"`   // above the threshold, the strongest first
-	Central   []granger.Central `json:"central,omitempty"` // those that drive others most first
+	Explained []*float64        `json:"explained,omitempty"` // see granger.Fit
+	Edges     []granger.Link    `json:"edges,omitempty"`     // above the threshold, the largest norm first
+	Central   []granger.Central `json:"central,omitempty"`   // those that drive others most first
 	AUROC     *float64          `json:"auroc,omitempty"`
 	AUPR      *float64          `json:"aupr,omitempty"`
 	AUROCAll  *float64          `json:"auroc_all,omitempty"`
@@ -70,6 +72,7 @@ func NewGraph(res *granger.Result, seconds float64) *Graph {
 	for _, f := range res.Fits {
 		r.RMSE = append(r.RMSE, Number(f.RMSE))
 		r.RMSEOwn = append(r.RMSEOwn, Number(f.RMSEOwn))
+		r.Explained = append(r.Explained, Number(f.Explained))
 		r.Lambda = append(r.Lambda, f.Lambda)
 	}
 	return r
@@ -187,18 +190,16 @@ func WriteGraph(path string, res *granger.Result, report *Graph, threshold float
 
 // GraphFigures are the graph as a heat map of targets by sources, and as a network.
 func GraphFigures(res *granger.Result, threshold float64) []picture.Figure {
-	links := res.Links(threshold)
-	h := picture.Heat{X: "source", Y: "target", Matrix: blas.Clone(res.Graph), Names: res.Nodes, Max: 1}
-	for i := range res.Nodes {
-		h.Matrix.Data[i*h.Matrix.Stride+i] = 0 // own history is left out
+	n := len(res.Nodes)
+	h := picture.Heat{X: "source", Y: "target", Matrix: blas.NewGeneral(n, n), Names: res.Nodes}
+	for _, l := range res.Links(0) { // own history is left out
+		h.Matrix.Data[l.Target*n+l.Source], h.Max = l.Norm, max(h.Max, l.Norm)
 	}
-	if all := res.Links(0); len(all) > 0 {
-		h.Max = all[0].Strength
-	}
-	h.Title = fmt.Sprintf("strength of source → target, 0 (black) to %.3g", h.Max)
-	net := picture.Network{Title: "who drives whom: width by strength", Nodes: res.Nodes}
-	for _, l := range links {
-		net.Edges = append(net.Edges, picture.Edge{From: l.Source, To: l.Target, Strength: l.Strength})
+	h.Max = cmp.Or(h.Max, 1)
+	h.Title = fmt.Sprintf("norm of source → target, 0 (black) to %.3g", h.Max)
+	net := picture.Network{Title: "who drives whom: width by norm", Nodes: res.Nodes}
+	for _, l := range res.Links(threshold) {
+		net.Edges = append(net.Edges, picture.Edge{From: l.Source, To: l.Target, Strength: l.Norm})
 	}
 	return []picture.Figure{h.Figure("graph"), net.Figure("network")}
 }

@@ -34,7 +34,7 @@ func (r *Graph) check() error {
 			return fmt.Errorf("its response %s → %s is not that of its edge", q.From, q.To)
 		}
 	}
-	if n == 0 || r.Graph == nil || len(r.RMSE) != n || len(r.RMSEOwn) != n {
+	if n == 0 || r.Graph == nil || len(r.RMSE) != n || len(r.RMSEOwn) != n || r.Explained != nil && len(r.Explained) != n {
 		return errors.New("nodes, graph or errors are missing")
 	}
 	return nil
@@ -97,18 +97,39 @@ const visible = 0.01
 
 // withoutWeak is the report of what a page shows.
 func (r Graph) withoutWeak() *Graph {
-	k := slices.IndexFunc(r.Edges, func(e granger.Link) bool { return e.Strength < visible*r.Edges[0].Strength })
-	if k >= 0 {
-		r.Edges, r.Responses = r.Edges[:k], r.Responses[:min(k, len(r.Responses))]
+	top := 0.0
+	for _, e := range r.Edges {
+		top = max(top, e.Strength)
+	}
+	edges, known := r.Edges, r.Responses
+	r.Edges, r.Responses = nil, nil
+	for k, e := range edges {
+		if e.Strength < visible*top {
+			continue
+		}
+		if r.Edges = append(r.Edges, e); k < len(known) && len(r.Responses) == len(r.Edges)-1 {
+			r.Responses = append(r.Responses, known[k])
+		}
 	}
 	return &r
+}
+
+// idle are the nodes of which the model explains nothing on held-out time points.
+func (r *Graph) idle() (names []string) {
+	for i, part := range r.Explained {
+		if part != nil && *part == 0 {
+			names = append(names, r.Nodes[i])
+		}
+	}
+	return names
 }
 
 // findings are what sentences about a graph say beside its own numbers.
 type findings struct {
 	*Graph
 	Possible                       int
-	First                          string   // the strongest edge
+	First                          string   // the edge of the largest norm, to a node that is not idle
+	Idle                           []string // see idle
 	Selected, Unlikely             []string // edges that resamples and shifts stand for
 	ByChance                       float64  // of the latter
 	FewShifts                      bool
@@ -126,13 +147,13 @@ type gains struct {
 func (r *Graph) findings() *findings {
 	n := len(r.Nodes)
 	f := &findings{
-		Graph: r, Possible: n * (n - 1), ByChance: smallP * float64(n*(n-1)), FewShifts: r.NullRounds < leastShifts,
+		Graph: r, Possible: n * (n - 1), ByChance: smallP * float64(n*(n-1)), FewShifts: r.NullRounds < leastShifts, Idle: r.idle(),
 		Gains: r.gains(), Windows: r.Missing + r.Samples,
 	}
 	for k := range r.Edges {
 		e := &r.Edges[k]
-		if k == 0 {
-			f.First = r.edgeText(0)
+		if f.First == "" && !slices.Contains(f.Idle, e.To) {
+			f.First = r.edgeText(k)
 		}
 		if e.Frequency != nil && *e.Frequency >= oftenSelected {
 			f.Selected = append(f.Selected, e.From+" → "+e.To)

@@ -3,6 +3,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -32,7 +33,7 @@ func (r *Graph) Page(path string) Subject {
 
 // edgeTable has a row for each edge, and tells what is known of it.
 func edgeTable(r *Graph, id string) *page.Table {
-	t := &page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength"}}
+	t := &page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength", "norm"}}
 	if r.StabilityRounds > 0 {
 		t.Head = append(t.Head, selectedHead)
 	}
@@ -44,6 +45,7 @@ func edgeTable(r *Graph, id string) *page.Table {
 		cells := []page.Cell{
 			{Text: e.From + " → " + e.To, Sort: e.From + " → " + e.To},
 			{Text: fmt.Sprintf("%.4f", e.Strength), Sort: page.Key(e.Strength)},
+			{Text: fmt.Sprintf("%.4f", e.Norm), Sort: page.Key(e.Norm)},
 		}
 		if r.StabilityRounds > 0 {
 			cells = append(cells, optional(e.Frequency, 100, "%.0f %%"))
@@ -62,10 +64,14 @@ const selectedHead, chanceHead, stepsHead = "selected", "p", "after steps"
 
 // filters choose edges of the table; where some edge can be relied on, those that can.
 func filters(r *Graph, t *page.Table, reliable bool) []page.Tool {
-	top := ceiling(r.Edges[0].Strength)
+	top := 0.0
+	for _, e := range r.Edges {
+		top = max(top, e.Norm)
+	}
+	top = ceiling(cmp.Or(top, 1))
 	tools := []page.Tool{
 		{Label: "name contains", Rule: "has"},
-		{Label: "strength at least", Column: 1, Rule: "least", Max: top, Step: top / 100},
+		{Label: "norm at least", Column: 2, Rule: "least", Max: top, Step: top / 100},
 	}
 	for column, head := range t.Head {
 		tool := page.Tool{Column: column}
@@ -103,7 +109,7 @@ func explorer(r *Graph, id string) page.Section {
 	w := picture.Network{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
 	for k, e := range r.Edges {
 		w.Edges = append(w.Edges, picture.Edge{
-			From: at[e.From], To: at[e.To], Strength: e.Strength,
+			From: at[e.From], To: at[e.To], Strength: e.Norm,
 			Dash: r.how(k) == "lowers", Line: t.Rows[k].Data, Note: t.Rows[k].Title,
 		})
 	}

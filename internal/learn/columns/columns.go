@@ -32,7 +32,7 @@ type Options struct {
 // Inputs turns rows of raw inputs into rows the kernels see.
 type Inputs struct {
 	Names []string `json:"names"`
-	// of the files they come from, where not all of their columns are numbers
+	// of the files that the inputs come from; the first versions of model files lack that of plain numbers
 	Schema schema.Columns `json:"schema,omitempty"`
 	Fill   []float64      `json:"fill"`             // put in place of missing cells
 	Scaler *Scaler        `json:"scaler,omitempty"` // nil: inputs as they are
@@ -68,14 +68,13 @@ func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err erro
 		return nil, nil, err
 	}
 	in = &Inputs{Names: names, Fill: s.Mean, Strict: opt.Strict}
-	if !opt.Schema.Plain() {
-		if !opt.Schema.Valid(len(names)) {
-			return nil, nil, fault.Input("the schema makes %d columns of numbers, and X has %d", opt.Schema.Cols(),
-				len(names))
-		}
-		in.Schema = opt.Schema
-		warnings = opt.Schema.Notes()
+	if in.Schema = opt.Schema; in.Schema.Plain() && in.Schema.Sources() == nil {
+		in.Schema = schema.Numbers(names, len(names))
 	}
+	if !in.Schema.Valid(len(names)) {
+		return nil, nil, fault.Input("the schema makes %d columns of numbers, and X has %d", in.Schema.Cols(), len(names))
+	}
+	warnings = in.Schema.Notes()
 	if !opt.ScaleInputs {
 		return in, warnings, nil
 	}

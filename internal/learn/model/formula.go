@@ -9,7 +9,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/formula"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
 )
 
@@ -19,11 +18,7 @@ func (m *Model) Formula() (*formula.Formula, error) {
 	if m.In == nil {
 		return nil, fault.Input("the model was fitted on Gram matrices: it has no formula of inputs")
 	}
-	s := m.In.Schema
-	if s == nil {
-		s = schema.Numbers(m.In.Names, len(m.In.Names))
-	}
-	f := &formula.Formula{Columns: s.Formula(), Outputs: m.Out.Names, Classes: m.Out.Classes}
+	f := &formula.Formula{Columns: m.In.Schema.Formula(), Outputs: m.Out.Names, Classes: m.Out.Classes}
 	if !m.In.Strict {
 		f.Fill = m.In.Fill
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 )
@@ -323,7 +324,10 @@ func (l *loader) inputs(in *columns.Inputs, cols int) {
 		"%d and %d limits of inputs for %d columns", len(in.Low), len(in.High), cols)
 	l.expect(len(in.Names) == cols && len(in.Fill) == cols, "%d input names and %d means for %d columns", len(in.Names),
 		len(in.Fill), cols)
-	l.expect(in.Schema == nil || in.Schema.Valid(cols), "its schema makes %d columns of %d", in.Schema.Cols(), cols)
+	if in.Schema == nil {
+		in.Schema = schema.Numbers(in.Names, len(in.Names))
+	}
+	l.expect(in.Schema.Valid(cols), "its schema makes %d columns of %d", in.Schema.Cols(), cols)
 	if in.Scaler != nil {
 		l.check("inputs: ", in.Scaler.Check(cols))
 	}

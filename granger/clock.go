@@ -1,0 +1,250 @@
+// This file finds the columns of a table that tell the time, and puts its rows in the order of time.
+
+package granger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/schema"
+)
+
+// ErrTime says that the rows have no one order of time.
+var ErrTime = errors.New("granger: rows have no one order of time")
+
+// Times says what is known of the columns that tell the time.
+type Times struct {
+	Clock int                // the column that orders the rows; −1 to find it
+	Dates []int              // columns that hold dates, in days
+	Label func(j int) string // what messages call a column; nil: by its name
+}
+
+// InTime puts the rows in the order of the column that tells the time, replicate by replicate, and takes all columns
+// that do out of the series; without such a column the data stay as they are. Notes say what was done.
+//
+// A column tells the time where it holds dates, where it is called as a clock is, time, date, year or timestamp, and
+// where it rises or falls evenly: by the same in nine of ten steps. Names that series have too, as day or response_time,
+// and those of numbers of rows, are a clock's where the column rises or falls. Errors wrap ErrTime: a row has no time,
+// or two rows of a replicate have the same.
+func (d *Data) InTime(t Times) error {
+	if t.Label == nil {
+		t.Label = func(j int) string { return fmt.Sprintf("%q", d.Names[j]) }
+	}
+	runs := d.replicates()
+	all, notes := t.find(d, runs)
+	if all == nil {
+		return nil
+	}
+	clock := all[0]
+	when := mat.Col(nil, clock, blas.Dense(d.X))
+	var order []int
+	var steps []float64
+	for _, run := range runs {
+		if i := slices.IndexFunc(run, func(i int) bool { return math.IsNaN(when[i]) }); i >= 0 {
+			return fmt.Errorf("%w: row %d has no time in %s", ErrTime, run[i]+1, t.Label(clock))
+		}
+		slices.SortStableFunc(run, func(a, b int) int { return cmp.Compare(when[a], when[b]) })
+		for k, i := range run[1:] {
+			if steps = append(steps, when[i]-when[run[k]]); when[i] == when[run[k]] {
+				return fmt.Errorf("%w: rows %d and %d have the same one in %s: where rows of several units stand in "+
+					"one table, a replicate for each unit tells them apart; otherwise keep one row of each time, or leave "+
+					"the column out to take the rows as they stand", ErrTime, run[k]+1, i+1, t.Label(clock))
+			}
+		}
+		order = append(order, run...)
+	}
+	if !slices.IsSorted(order) {
+		notes = append(notes, "rows are put in the order of "+t.Label(clock))
+	}
+	if len(steps) > 0 && slices.Max(steps) > (1+1e-6)*evenSteps*slices.Min(steps) {
+		unit := ""
+		if slices.Contains(t.Dates, clock) {
+			unit = " days"
+		}
+		notes = append(notes, fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, "+
+			"whatever time passes", t.Label(clock), slices.Min(steps), slices.Max(steps), unit))
+	}
+	d.reorder(order, all)
+	d.Notes = append(d.Notes, notes...)
+	return nil
+}
+
+// evenSteps is the ratio of the longest to the shortest step of times that are evenly spaced: months are.
+const evenSteps = 31.0 / 28
+
+// replicates are the rows of each replicate, in the order in which the replicates first come.
+func (d *Data) replicates() (runs [][]int) {
+	at := map[int]int{}
+	for i := range d.X.Rows {
+		name := 0
+		if d.Replicate != nil {
+			name = d.Replicate[i]
+		}
+		k, known := at[name]
+		if !known {
+			k, runs = len(runs), append(runs, nil)
+			at[name] = k
+		}
+		runs[k] = append(runs[k], i)
+	}
+	return runs
+}
+
+// reorder takes the rows in that order, without some of the columns.
+func (d *Data) reorder(rows, without []int) {
+	X, names := blas.TakeRows(d.X, rows), d.Names
+	d.Names = nil
+	d.X = blas.NewGeneral(X.Rows, X.Cols-len(without))
+	for j, name := range names {
+		if slices.Contains(without, j) {
+			continue
+		}
+		for i := range X.Rows {
+			d.X.Data[i*d.X.Stride+len(d.Names)] = X.Data[i*X.Stride+j]
+		}
+		d.Names = append(d.Names, name)
+	}
+	if d.Replicate != nil {
+		replicate := make([]int, len(rows))
+		for k, i := range rows {
+			replicate[k] = d.Replicate[i]
+		}
+		d.Replicate = replicate
+	}
+}
+
+// find lists the columns that tell the time, that which orders the rows first; nil where there is none. Dates come before
+// names of clocks, and these before columns that are a clock's by their values.
+func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
+	const resets, values, named, dates, asked = 1, 2, 3, 4, 5
+	clock, best := -1, 0
+	for j, name := range d.Names {
+		c := courseOf(mat.Col(nil, j, blas.Dense(d.X)), runs)
+		surely, perhaps := clockName(name)
+		tells := (c.up > 0) != (c.down > 0) &&
+			(c.even || surely || perhaps || schema.NamesRows(name) && c.level == 0)
+		by := 0
+		switch {
+		case j == t.Clock:
+			by = asked
+		case slices.Contains(t.Dates, j):
+			by = dates
+		case surely && c.up+c.down > 0:
+			by = named
+		case tells:
+			by = values
+		case perhaps && c.even:
+			by = resets
+		}
+		if by > best {
+			clock, best = j, by
+		}
+		if tells || by >= dates {
+			all = append(all, j)
+		}
+	}
+	if clock < 0 {
+		return nil, nil
+	}
+	all = slices.DeleteFunc(all, func(j int) bool { return j == clock })
+	if _, perhaps := clockName(d.Names[clock]); best < named && !perhaps && !schema.NamesRows(d.Names[clock]) {
+		notes = append(notes, t.Label(clock)+" is taken for the time")
+	}
+	if len(all) > 0 {
+		var labels []string
+		for _, j := range all {
+			labels = append(labels, t.Label(j))
+		}
+		notes = append(notes, "no series, since they tell the time too: "+strings.Join(labels, ", "))
+	}
+	return append([]int{clock}, all...), notes
+}
+
+// course is how the numbers of a column go from row to row: how many steps lead up, down and to the same.
+type course struct {
+	up, down, level int
+	even            bool // nine of ten steps are alike, of four or more
+}
+
+func courseOf(v []float64, runs [][]int) (c course) {
+	var steps, moves []float64
+	for _, run := range runs {
+		last := math.NaN()
+		for _, i := range run {
+			if step := v[i] - last; !math.IsNaN(step) {
+				steps = append(steps, step)
+			}
+			if !math.IsNaN(v[i]) {
+				last = v[i]
+			}
+		}
+	}
+	for _, step := range steps {
+		switch {
+		case step > 0:
+			c.up++
+		case step < 0:
+			c.down++
+		default:
+			c.level++
+			continue
+		}
+		moves = append(moves, step)
+	}
+	if len(moves) == 0 {
+		return c
+	}
+	slices.Sort(moves)
+	typical, alike := moves[len(moves)/2], 0
+	for _, step := range moves {
+		if math.Abs(step-typical) <= 1e-3*math.Abs(typical) {
+			alike++
+		}
+	}
+	c.even = len(steps) >= 4 && 10*alike >= 9*len(steps)
+	return c
+}
+
+// Words in names of clocks: those that no series is called by alone, those that say more of these, and those that
+// series are called by too.
+var (
+	clockWords = []string{
+		"time", "times", "date", "dates", "datetime", "timestamp", "timestamps", "unix", "unixtime", "epoch", "year", "years",
+	}
+	unitWords = []string{
+		"stamp", "utc", "gmt", "local", "s", "sec", "secs", "second", "seconds", "ms", "us", "ns", "min", "mins", "minute",
+		"minutes", "h", "hr", "hrs", "hour", "hours", "d", "day", "days",
+	}
+	countWords = []string{
+		"t", "ts", "yr", "quarter", "month", "months", "week", "weeks", "period", "step", "tick", "frame", "no", "nr",
+		"number", "day", "days", "hour", "hours", "minute", "minutes", "second", "seconds",
+	}
+)
+
+// clockName reports whether a column of that name is surely a clock, and whether it may be one.
+func clockName(name string) (surely, perhaps bool) {
+	var text strings.Builder
+	last := ' '
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(last) {
+			text.WriteByte(' ')
+		}
+		text.WriteRune(unicode.ToLower(r))
+		last = r
+	}
+	words := strings.FieldsFunc(text.String(), func(r rune) bool { return !unicode.IsLetter(r) })
+	other := func(known ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(known, w) })
+	}
+	clock := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(clockWords, w) })
+	surely = clock && !other(slices.Concat(clockWords, unitWords)...)
+	return surely, clock || len(words) > 0 && !other(countWords...)
+}
