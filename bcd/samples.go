@@ -166,7 +166,15 @@ func (s *samples) at(eta []float64, single bool) linop.Operator {
 	} else if ok {
 		m.Form()
 	}
-	return s.K
+	return s.centered(s.K)
+}
+
+// centered is K, or, where constants are learned, H·K·H: a kernel of the same functions up to constants.
+func (s *samples) centered(K linop.Operator) linop.Operator {
+	if s.loss.Free {
+		return &linop.Centered{A: K}
+	}
+	return K
 }
 
 // observed is the weights of the cells, at most 1; nil where all are 1.

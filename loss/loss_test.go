@@ -121,7 +121,7 @@ func TestGap(t *testing.T) {
 		return a
 	}
 	for _, loss := range []Loss{{Quantile, 0.3}, {Huber, 0.8}} {
-		c, err := NewCells(loss, random(), func(i, j int) float64 { return rng.Float64() }, []float64{1, 0, -2})
+		c, err := NewCells(loss, random(), func(i, j int) float64 { return rng.Float64() }, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,10 @@
 //
 //	P(ΣK_j(PB)L_j) + μB = P∘(t − F⁰),   C = C⁰ + P∘B,   P = diag(√W).
 //
+// Where a constant of each column is free beside F, the sum is that at the best ones, and Σ_i C is 0 in every column. The
+// constants leave the system by a projection Q: P becomes Q·P, B and the right side have sums Σ_i √W·B of 0, and C⁰
+// takes up in proportion to W what the cells of known C leave of the sums of C ([linop.Cells.Balanced]).
+//
 // Steps are searched along, which makes them converge from everywhere. Where φ has kinks they may be short, and C is
 // known only once it is known which cells lie at one. The proximal point method rounds the kinks: φ becomes the largest
 // of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over the box, whose curvature is 1/κ at most. Where its solution is found, its
@@ -100,7 +104,10 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		*a = blas.Reshape(*a, C.Rows, C.Cols)
 	}
 	blas.Copy(n.C1, C)
-	n.Map.ApplyMatrix(n.F1, C)
+	if n.Cells.Free {
+		n.balance(n.C1)
+	}
+	n.Map.ApplyMatrix(n.F1, n.C1)
 	n.size = n.scale(n.F1)
 	if !n.Hold && !resumed {
 		n.round(blas.Frob(C) == 0)
@@ -174,6 +181,16 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	return nil
 }
 
+// balance takes from the v of every column of C the number that makes its sum of C vanish.
+func (n *Newton) balance(C blas.General) {
+	sum, all := make([]float64, C.Cols), make([]float64, C.Cols)
+	n.Cells.Each(func(at int, _, w float64) {
+		sum[at%C.Cols] += C.Data[at]
+		all[at%C.Cols] += w
+	})
+	n.Cells.Each(func(at int, _, w float64) { C.Data[at] -= w / all[at%C.Cols] * sum[at%C.Cols] })
+}
+
 // Beside is a method whose first κ is the last one of n: for a problem like its, at another level.
 func (n *Newton) Beside() Newton {
 	if n.Cells == nil {
@@ -200,6 +217,7 @@ func (n *Newton) Sharpen(C blas.General, fall float64) {
 }
 
 func (n *Newton) sharpen(C blas.General, fall float64) {
+	n.Cells.Settle(n.F)
 	if n.Cells.Kappa *= fall; n.Cells.Kappa < softLeast*softLeast*n.Cells.Stiffness() {
 		n.Cells.Kappa = 0
 	}
@@ -208,7 +226,7 @@ func (n *Newton) sharpen(C blas.General, fall float64) {
 		v := min(max(2*n.Mu*C.Data[at]/w, lo), hi)
 		n.Cells.Center.Data[at], n.at.Data[at] = v, n.F.Data[at]
 		if v > lo && v < hi {
-			n.at.Data[at] = y - n.Cells.Stiffness()*v
+			n.at.Data[at] = y - n.Cells.OffsetAt(at) - n.Cells.Stiffness()*v
 		}
 		return 0
 	})
@@ -216,7 +234,7 @@ func (n *Newton) sharpen(C blas.General, fall float64) {
 
 // soften raises κ, and reports false where it is as large as it is to be.
 func (n *Newton) soften() bool {
-	if n.Cells.Kind == loss.Logistic || n.Cells.Kappa >= softFirst*n.size {
+	if n.Cells.Kind == loss.Logistic || n.Cells.Kind == loss.Squared || n.Cells.Kappa >= softFirst*n.size {
 		return false
 	}
 	if n.Cells.Kappa /= softLeast; n.Cells.Kappa == 0 {
@@ -264,6 +282,7 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 		blas.AddScaled(n.rhs, -1, n.fixed)
 	}
 	cells.Project(n.rhs, n.rhs)
+	cells.Balance(n.rhs)
 	blas.Zero(n.C1)
 	tol := math.Max(0.3*share, math.Min(newtonLoose/max(open, 1), 0.1*open))
 	if n.Cells.Kappa > 0 {
@@ -278,6 +297,7 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 		cells.Project(n.move, n.C1)
 		blas.AddScaled(n.move, 1, n.D)
 		blas.AddScaled(n.moved, 1, n.fixed)
+		n.level(n.moved)
 		if err != nil || tol <= newtonStrict || n.descends() {
 			break
 		}
@@ -302,8 +322,28 @@ func (n *Newton) descends() bool {
 	return slope >= 0.5*exact
 }
 
+// level takes from F, of which any constants of its columns can be added to the free ones, the means by W.
+func (n *Newton) level(F blas.General) {
+	if !n.Cells.Free {
+		return
+	}
+	sum, all := make([]float64, F.Cols), make([]float64, F.Cols)
+	for at, w := range n.W.Data {
+		sum[at%F.Cols] += w * F.Data[at]
+		all[at%F.Cols] += w
+	}
+	for j, w := range all {
+		if sum[j] != 0 {
+			sum[j] /= w
+		}
+	}
+	for at := range F.Data {
+		F.Data[at] -= sum[at%F.Cols]
+	}
+}
+
 // linearize computes the weights W of the step, the right side t − F − μC/W of the cells of positive weight, and the
-// change D of the others, and reports whether that is not 0.
+// change D that is known before the step, that of the others, and reports whether that is not 0.
 func (n *Newton) linearize() (cells *linop.Cells, moved bool) {
 	blas.Zero(n.rhs)
 	blas.Zero(n.D)
@@ -319,11 +359,43 @@ func (n *Newton) linearize() (cells *linop.Cells, moved bool) {
 		n.D.Data[at] = slope/(2*n.Mu) - c
 		return math.Abs(n.D.Data[at])
 	})
-	return linop.WeightedCells(n.W.Rows, n.W.Cols, func(i, j int) float64 { return n.W.Data[i*n.W.Cols+j] }), moved
+	cells = linop.WeightedCells(n.W.Rows, n.W.Cols, func(i, j int) float64 { return n.W.Data[i*n.W.Cols+j] })
+	if !n.Cells.Free {
+		return cells, moved
+	}
+	return cells.Balanced(), n.share() || moved
+}
+
+// share lets the cells of positive W take up what the sums of C and D are off 0, in proportion to W, and reports whether
+// that is more than rounding.
+func (n *Newton) share() (moved bool) {
+	k := n.W.Cols
+	sum, size, all := make([]float64, k), make([]float64, k), make([]float64, k)
+	n.Cells.Each(func(at int, _, _ float64) {
+		c, d := n.C.Data[at], n.D.Data[at]
+		sum[at%k] += c + d
+		size[at%k] += math.Abs(c) + math.Abs(d)
+		all[at%k] += n.W.Data[at]
+	})
+	for j := range sum {
+		if all[j] == 0 || !(math.Abs(sum[j]) > 0x1p-50*size[j]) {
+			sum[j] = 0
+			continue
+		}
+		sum[j], moved = sum[j]/all[j], true
+	}
+	n.Cells.Each(func(at int, _, _ float64) {
+		if w := n.W.Data[at]; w > 0 {
+			n.D.Data[at] -= w * sum[at%k]
+			n.rhs.Data[at] += n.Mu * sum[at%k] // −μD/W
+		}
+	})
+	return moved
 }
 
 // slopes fills in slope and W at F and returns the largest W/w.
 func (n *Newton) slopes(F blas.General) float64 {
+	n.Cells.Settle(F)
 	return floats.Max(n.Cells.Parts(func(lo, hi int) (top float64) {
 		for at := lo; at < hi; at++ {
 			if w := n.Cells.W.Data[at]; w > 0 {
@@ -373,9 +445,10 @@ func (n *Newton) search() (step float64) {
 
 // scale is the mean of |y − F| over the width of the box.
 func (n *Newton) scale(F blas.General) float64 {
+	n.Cells.Settle(F)
 	sum := n.Cells.Add(func(at int, y, w float64) float64 {
 		lo, hi := n.Cells.Box(y)
-		return w * math.Abs(y-F.Data[at]) / (hi - lo)
+		return w * math.Abs(y-F.Data[at]-n.Cells.OffsetAt(at)) / (hi - lo)
 	})
 	least := math.Max(0x1p-30*n.Cells.Zero, math.SmallestNonzeroFloat64)
 	return math.Max(sum, least) / n.Cells.Add(func(_ int, _, w float64) float64 { return w })
