@@ -136,9 +136,11 @@ func lossCase(l, n int, ls loss.Loss, seed uint64) (Ks []blas.General, Y, W blas
 	return Ks, Y, W
 }
 
-// sides are (1/l) of both sides of the certificate at C for M = ΣK_j⊗L_j, NaN where C leaves the box by more than
-// rounding: dense matrices and the definitions alone.
-func sides(ls loss.Loss, Ks, Ls []blas.General, Y, W, C blas.General, mu float64) (primal, dual float64) {
+// sides are (1/l) of both sides of the certificate at C for M = ΣK_j⊗L_j and the constants b of the outputs, nil for
+// none, NaN where C leaves the box by more than rounding: dense matrices and the definitions alone.
+func sides(
+	ls loss.Loss, Ks, Ls []blas.General, Y, W, C blas.General, b []float64, mu float64,
+) (primal, dual float64) {
 	F := blas.Like(C)
 	for j, K := range Ks {
 		KC := blas.Like(C)
@@ -159,7 +161,11 @@ func sides(ls loss.Loss, Ks, Ls []blas.General, Y, W, C blas.General, mu float64
 		if lo, hi := ls.Box(y); !(v >= lo-1e-12 && v <= hi+1e-12) {
 			return math.NaN(), math.NaN()
 		}
-		primal += w * ls.Value(y, F.Data[i])
+		f := F.Data[i]
+		if b != nil {
+			f += b[i%C.Cols]
+		}
+		primal += w * ls.Value(y, f)
 		dual += w * ls.Conjugate(y, v)
 	}
 	return primal / float64(C.Rows), dual / float64(C.Rows)
@@ -171,8 +177,9 @@ var testLosses = []string{"squared", "huber:0.5", "huber:0.001", "quantile:0.5",
 func TestLossCertificate(t *testing.T) {
 	const l, n = 30, 3
 	for _, text := range testLosses {
-		for _, rank := range []int{1, 3} {
-			t.Run(fmt.Sprintf("%s/rank=%d", text, rank), func(t *testing.T) {
+		for at := range 4 {
+			rank, constants := []int{1, 3}[at/2], at%2 > 0
+			t.Run(fmt.Sprintf("%s/rank=%d/constants=%v", text, rank, constants), func(t *testing.T) {
 				ls := lossOf(t, text)
 				Ks, Y, W := lossCase(l, n, ls, 61)
 				rng := newRand(62)
@@ -188,7 +195,7 @@ func TestLossCertificate(t *testing.T) {
 				var start *State
 				for _, lambda := range []float64{1, 0.1, 1e-2, 1e-3, 1e-4, 1e-5} {
 					p := &Problem{
-						Space: NewLoss(sumOf(Ks), Y, W, ls, false), Lambda: lambda, Eta: eta, L: L, Model: Neither,
+						Space: NewLoss(sumOf(Ks), Y, W, ls, constants), Lambda: lambda, Eta: eta, L: L, Model: Neither,
 					}
 					tol := 1e-7
 					if ls.Kind == loss.Quantile { // which leaves the gap that is asked for, not its square
@@ -198,9 +205,12 @@ func TestLossCertificate(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					up, low := sides(ls, Ks, Ls, Y, W, res.C, lambda*l)
+					up, low := sides(ls, Ks, Ls, Y, W, res.C, res.Constants, lambda*l)
 					if !(up-low <= 1e-10*up) || !(math.Abs(up-res.Objective) <= 1e-10*up) {
 						t.Errorf("λ = %g: primal %.15g, dual %.15g, objective %.15g", lambda, up, low, res.Objective)
+					}
+					if constants {
+						checkSums(t, res.C)
 					}
 					t.Logf("λ = %g: %d solves, gap %.2g", lambda, res.SylvesterSolves, (up-low)/up)
 					start = &State{Eta: res.Eta, L: res.L, X: res.C}
@@ -214,12 +224,13 @@ func TestLossCertificate(t *testing.T) {
 // the gradient of the objective is that of differences.
 func TestLossLearned(t *testing.T) {
 	const l, n = 30, 3
-	for _, text := range testLosses {
-		t.Run(text, func(t *testing.T) {
+	for at := range 2 * len(testLosses) {
+		text, constants := testLosses[at/2], at%2 > 0
+		t.Run(fmt.Sprintf("%s/constants=%v", text, constants), func(t *testing.T) {
 			ls := lossOf(t, text)
 			Ks, Y, W := lossCase(l, n, ls, 63)
 			p := &Problem{
-				Space: NewLoss(sumOf(Ks), Y, W, ls, false), Lambda: 1e-2, Tau: n, Norm: regularizer.Lp{P: 1.5},
+				Space: NewLoss(sumOf(Ks), Y, W, ls, constants), Lambda: 1e-2, Tau: n, Norm: regularizer.Lp{P: 1.5},
 			}
 			product, err := Solve(t.Context(), p, Options{Tol: 1e-5})
 			if err != nil {
@@ -241,7 +252,11 @@ func TestLossLearned(t *testing.T) {
 				L.Dense(blas.Active(), D)
 				Ls = append(Ls, D)
 			}
-			up, low := sides(ls, Ks, Ls, Y, W, sum.C, p.Lambda*l)
+			up, low := sides(ls, Ks, Ls, Y, W, sum.C, sum.Constants, p.Lambda*l)
+			if constants {
+				checkSums(t, sum.C)
+				checkSums(t, product.C)
+			}
 			if !(math.Abs(up-sum.Objective) <= 1e-9*up) || !(up-low <= 1e-6*up) {
 				t.Errorf("primal %.12g, dual %.12g, objective %.12g", up, low, sum.Objective)
 			}
@@ -344,7 +359,7 @@ func TestLossMultiples(t *testing.T) {
 			blas.Scal(scale, D.Data)
 			want := math.Inf(-1)
 			if scale <= most {
-				_, dual := sides(ls, nil, nil, Y, W, D, mu)
+				_, dual := sides(ls, nil, nil, Y, W, D, nil, mu)
 				want = dual * l / mu
 			}
 			got := m.conjugate(mu, scale)

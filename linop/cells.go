@@ -80,10 +80,18 @@ func (c *Cells) Balance(x blas.General) {
 	}
 	c.eachRow(x, x, func(out, from, roots []float64) {
 		for j, root := range roots {
-			out[j] = from[j] - root*mean[j]
+			part := root * mean[j]
+			left := from[j] - part
+			if math.Abs(left) <= balanceRounding*math.Abs(part) {
+				left = 0
+			}
+			out[j] = left
 		}
 	})
 }
+
+// balanceRounding is the rounding of what Balance takes away, relative to that.
+const balanceRounding = 0x1p-50
 
 // Between is Q·A·Q on columns of balanced cells, Q being the projection of [Cells.Balance]; A itself for other cells.
 func (c *Cells) Between(A Operator) Operator {

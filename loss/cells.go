@@ -119,22 +119,20 @@ func (c *Cells) Add(term func(at int, y, w float64) float64) float64 {
 	}))
 }
 
-// Along is the derivative of the sum along D at F + t·D, as a function of t from 0 to 1; free constants move in
-// proportion to t between the best ones of both ends. The slope of a cell is monotone: cells where it is the same at
-// both ends are added up once.
+// Along is the derivative of the sum along D at F + t·D, as a function of t from 0 to 1. The slope of a cell is
+// monotone: cells where it is the same at both ends are added up once, but where constants are free.
 func (c *Cells) Along(F, D blas.General) func(t float64) float64 {
 	if c.Free {
-		end := blas.Clone(F)
-		blas.AddScaled(end, 1, D)
-		c.Settle(end)
-		last := c.Offset
-		c.Settle(F)
-		copy(end.Data, D.Data)
-		for at := range end.Data {
-			j := at % len(last)
-			end.Data[at] += last[j] - c.Offset[j]
+		at := blas.Like(F)
+		return func(t float64) float64 {
+			blas.Copy(at, F)
+			blas.AddScaled(at, t, D)
+			c.Settle(at)
+			return c.Add(func(i int, y, w float64) float64 {
+				v, _ := c.SlopeAt(i, y, at.Data[i])
+				return -w * v * D.Data[i]
+			})
 		}
-		D = end
 	}
 	moving := make([][]int, (len(c.W.Data)+par.Elements-1)/par.Elements)
 	fixed := c.Parts(func(lo, hi int) (sum float64) {
