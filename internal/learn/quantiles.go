@@ -48,7 +48,7 @@ func (m *Method) quantiles(
 	}
 	at := Lead(losses)
 	all, outs := make([]blas.General, len(losses)), make([]*columns.Outputs, len(losses))
-	all[at], outs[at] = res.C, t.Outputs()
+	all[at], outs[at] = res.C, t.Outputs().WithIntercepts(res.Constants)
 	fits, failed := make([]*bcd.Result, len(losses)), make([]error, len(losses))
 	steps := []int{-1, 1}
 	var own []*bcd.LossStep // of each side
@@ -69,7 +69,7 @@ func (m *Method) quantiles(
 			if fits[k] == nil || ctx.Err() != nil {
 				return
 			}
-			all[k], outs[k] = fits[k].C, u.Outputs()
+			all[k], outs[k] = fits[k].C, u.Outputs().WithIntercepts(fits[k].Constants)
 		}
 	}
 	K, _ := t.Kernels()
@@ -93,7 +93,7 @@ func (m *Method) quantiles(
 			open = cmp.Or(open, failed[k])
 		}
 	}
-	res.C, res.L = interleave(all), beside(res.L, len(losses))
+	res.C, res.L, res.Constants = interleave(all), beside(res.L, len(losses)), nil
 	return columns.Join(outs), fault.From(open)
 }
 
