@@ -37,12 +37,26 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, constants bool) Space 
 	if s.bad != nil {
 		return s
 	}
+	s.rows = observedRows(Y)
+	if constants && l.Kind != loss.Logistic { // numbers near 0 keep more digits of F
+		s.shift = make([]float64, Y.Cols)
+		for j := range s.shift {
+			for i := range Y.Rows {
+				if y := Y.Data[i*Y.Stride+j]; s.shift[j] == 0 && weightAt(W, i, j) > 0 && !math.IsNaN(y) {
+					s.shift[j] = y
+				}
+			}
+		}
+		Y = blas.Clone(Y)
+		for i := range Y.Rows {
+			blas.Axpy(-1, s.shift, blas.Row(Y, i))
+		}
+	}
 	cells, err := loss.NewCells(l, Y, func(i, j int) float64 { return weightAt(W, i, j) }, constants)
 	if err != nil {
 		s.bad = fmt.Errorf("%w: %w", ErrInput, err)
 		return s
 	}
-	s.rows = observedRows(Y)
 	s.loss, s.Y, s.yy = *cells, cells.Y, cells.Zero
 	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return s.loss.W.Data[i*Y.Cols+j] > 0 })
 	return s
@@ -75,6 +89,9 @@ func (f *fit) constants() []float64 {
 	}
 	exact := s.loss.Exact()
 	exact.Settle(F)
+	if s.shift != nil {
+		blas.Axpy(1, s.shift, exact.Offset)
+	}
 	return exact.Offset
 }
 

@@ -24,6 +24,7 @@ type samples struct {
 	root    []float64    // the root of the largest weight of every row; nil for 1
 	loss    loss.Cells   // Y and w for losses other than the squared one, where X is C and cells tells w > 0
 	held    bool         // the rounding of loss stays, and the certificate is of the rounded loss
+	shift   []float64    // that Y is less than the targets, in every column, where constants are learned; nil for 0
 	bad     error        // what the constructor saw
 	rows    int          // of Y that have an observed cell, or that those of Y stand for: l
 	yy      float64      // ‖Y‖²_F with what is dropped

@@ -272,6 +272,8 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 	switch {
 	case errors.Is(err, sylvester.ErrNotConverged):
 		return nil
+	case errors.Is(err, sylvester.ErrNotSPD) && f.s.convex() && blas.Frob(pt.X) > 0: // fill finds kernels that are not
+		return nil
 	case errors.Is(err, sylvester.ErrNotSPD):
 		return fmt.Errorf("%w: %w", ErrNotPSD, err)
 	}

@@ -82,10 +82,10 @@ func (c *Cells) column(j int, visit func(at int, y, w float64)) {
 }
 
 const (
-	crossingSteps = 500      // at most: a range of 2⁵⁰⁰ and half of it each
-	crossingSum   = 0x1p-50  // rounding of a sum, relative to that of the sizes
-	crossingFirst = 0x1p-4   // first step where no slope tells one,
-	crossingRise  = 4        // and how it grows
+	crossingSteps = 500     // at most: a range of 2⁵⁰⁰ and half of it each
+	crossingSum   = 0x1p-50 // rounding of a sum, relative to that of the sizes
+	crossingFirst = 0x1p-4  // first step where no slope tells one,
+	crossingRise  = 4       // and how it grows
 )
 
 // crossing is where a function that nowhere rises changes its sign between low and high, to rounding, from a number

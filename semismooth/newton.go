@@ -53,12 +53,14 @@ type Newton struct {
 	Problem
 	soft float64 // κ over size from which a start other than 0 is expected to leave the gap asked for, 0 if unknown
 	size float64 // mean of |y − F| over the width of the box, at the start of a call
+	hard float64 // κμ below which rounding leaves no solution of the systems, as far as is known
 
 	C, F, C1, F1, D, rhs blas.General // the iterate, the next, and scratch
 	move, moved          blas.General // from C to C1, and its F
 	fixed                blas.General // F of D
 	at                   blas.General // F⁰; at the first step of a call that of the last iterate before
 	slope, W             blas.General // w·(−∂φ/∂F) and W at F⁰
+	failed               bool         // rounding left no solution of the last system
 }
 
 // Constants of the method. The rules of κ are in docs/decisions/2026-11-26-kinks.md, with what was tried beside them;
@@ -89,11 +91,17 @@ const (
 	softLeast = 0.25
 	softSteps = 8
 	softPower = 2. / 3
+
+	// hardRise is the factor by which κ exceeds one at which rounding has left no solution of a system, and no way of more
+	// than hardWay along what there is. From there on v⁰ moves alone, which converges all the faster as κ is small beside
+	// the kernels over μ.
+	hardRise = 16
+	hardWay  = 1e-6
 )
 
 // Minimize moves C into the box, and then until the square root of the certificate, relative to the loss of the
-// function 0, is at most tol, or no step lowers it. For quantiles that is the certificate of the rounded loss, and that
-// of the loss itself, relative to the objective, is at most tol. The error is that of the context or of Solve.
+// function 0, and the certificate relative to the objective, are at most tol, or no step lowers it. For quantiles the
+// first is the certificate of the rounded loss. The error is that of the context or of Solve.
 func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol float64) error {
 	resumed := n.Cells == p.Cells && n.F.Rows == C.Rows && n.F.Cols == C.Cols
 	n.Problem = p
@@ -124,16 +132,26 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		n.Map.ApplyMatrix(n.F1, C)
 		F = n.F1
 	}
-	target := math.Max(tol*tol, openTarget) * n.Cells.Zero
+	quantile := n.Cells.Kind == loss.Quantile
+	deep := math.Inf(1) // what it may be where κ does not fall any more: a square of what the loss itself leaves
+	// goal is what the certificate of the rounded loss, of others that of the loss itself, may be.
+	goal := func(g gap) float64 {
+		of := tol * g.primal
+		if quantile && !n.Hold {
+			of = math.Min(softPart*of, deep)
+		}
+		return math.Max(math.Min(tol*tol*n.Cells.Zero, of), openTarget*n.Cells.Zero)
+	}
 	// over is how many times the certificate of the loss itself is what it may be.
 	over := func(g gap) float64 {
+		limit := goal(g)
 		switch {
 		case n.Hold:
 			return 0
-		case n.Cells.Kind == loss.Quantile:
-			return g.whole / (math.Max(tol, openTarget) * math.Max(g.primal, math.SmallestNonzeroFloat64))
+		case quantile:
+			limit = math.Max(tol*g.primal, openTarget*n.Cells.Zero)
 		}
-		return g.whole / math.Max(target, math.SmallestNonzeroFloat64)
+		return g.whole / math.Max(limit, math.SmallestNonzeroFloat64)
 	}
 	best := n.gapAt(C, F)
 	again := func() {
@@ -142,13 +160,17 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	}
 	first, way := true, 1.0 // no solution yet; the share of the last step that was taken
 	for step, idle, since := 0, 0, 1; step < newtonSteps && idle <= newtonIdle; step++ {
-		more := over(best)
-		if n.Cells.Kappa > 0 && more > 1 && since > 0 && best.soft <= math.Max(target, softPart*best.whole) {
+		more, target := over(best), goal(best)
+		if n.Cells.Kappa > 0 && more > 1 && since > 0 && best.soft <= math.Max(target, math.Min(softPart*best.whole, deep)) {
 			if first && !resumed {
 				n.soft = n.Cells.Kappa / n.size * math.Pow(2*more, -softPower)
 			}
+			before := n.Cells.Kappa
 			n.sharpen(C, math.Min(math.Max(0.9/math.Sqrt(more), softLeast), softFall))
 			again()
+			if deep = math.Inf(1); n.Cells.Kappa >= before {
+				deep = softPart * best.soft / (more * more)
+			}
 			idle, since, first = 0, 0, false
 			continue
 		}
@@ -173,6 +195,13 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		}
 		way = n.search()
 		blas.Copy(n.at, n.F)
+		if n.failed && !(way > hardWay) {
+			n.hard = hardRise * n.Cells.Kappa * n.Mu
+			n.sharpen(C, 1)
+			again()
+			since, first = 0, false
+			continue
+		}
 		if since++; idle > softSteps && !n.Hold && n.soften() {
 			again()
 			since = 0
@@ -206,6 +235,7 @@ func (n *Newton) round(zero bool) {
 		if n.Cells.Kappa = cmp.Or(n.soft, softWarm) * n.size; zero {
 			n.Cells.Kappa = softFirst * n.size
 		}
+		n.Cells.Kappa = math.Max(n.Cells.Kappa, n.hard/n.Mu)
 	}
 }
 
@@ -218,7 +248,11 @@ func (n *Newton) Sharpen(C blas.General, fall float64) {
 
 func (n *Newton) sharpen(C blas.General, fall float64) {
 	n.Cells.Settle(n.F)
-	if n.Cells.Kappa *= fall; n.Cells.Kappa < softLeast*softLeast*n.Cells.Stiffness() {
+	n.Cells.Kappa *= fall
+	if n.Cells.Kind == loss.Quantile {
+		n.Cells.Kappa = math.Max(n.Cells.Kappa, n.hard/n.Mu)
+	}
+	if n.Cells.Kappa < softLeast*softLeast*n.Cells.Stiffness() {
 		n.Cells.Kappa = 0
 	}
 	n.Cells.Add(func(at int, y, w float64) float64 {
@@ -252,6 +286,7 @@ func (n *Newton) gapAt(C, F blas.General) (g gap) {
 	form := n.Mu * blas.Inner(C, F)
 	g.soft = 2*form + n.Cells.Gap(C, F, n.Mu)
 	if n.Hold && n.Cells.Kappa > 0 {
+		g.primal = n.Cells.Sum(F) + form
 		return g
 	}
 	exact := n.Cells.Exact()
@@ -289,9 +324,11 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 		tol = math.Min(tol, 0.1*n.Cells.Kappa/n.size)
 	}
 	tol = math.Max(newtonStrict, tol)
-	for {
+	for first := true; ; first = false {
 		err := n.Solve(ctx, n.C1, n.moved, cells, n.rhs, tol)
-		if err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
+		n.failed = first && n.Cells.Kind == loss.Quantile && !n.Hold && tol > newtonStrict &&
+			(errors.Is(err, sylvester.ErrNotConverged) || errors.Is(err, sylvester.ErrNotSPD))
+		if err != nil && !n.failed && !errors.Is(err, sylvester.ErrNotConverged) {
 			return err
 		}
 		cells.Project(n.move, n.C1)

@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
@@ -260,6 +262,7 @@ func (s *Reweighted) iterate(
 	blas.Mul(s.keep.cfg.Backend, s.R, false, false, s.PY, s.V)
 	var first, previous float64
 	lowest, aim := math.Inf(1), opt.Tol // the part of the first energy at which the residual is computed
+	flat := false                       // the curvature of a direction is within rounding of 0
 	for iter, idle := 1, 0; ; iter++ {
 		s.leading.guess(s.keep.cfg.Backend, s.Z, s.R, &s.coordinates, s.lambda, sys.Mu)
 		sys.K.Apply(s.KZ, s.Z)
@@ -270,14 +273,14 @@ func (s *Reweighted) iterate(
 			return fmt.Errorf("%w: a product with K", ErrNotFinite)
 		}
 		if iter == 1 {
-			if first = energy; energy < 0 && !s.keep.stale {
+			if first = energy; !s.keep.stale && s.negative(energy, s.R, s.Z, s.KZ) {
 				return fmt.Errorf("%w: ⟨R, K·R⟩ = %g", ErrNotSPD, energy)
 			}
 		}
 		if idle++; energy < lowest {
 			lowest, idle = energy, 0
 		}
-		spent := iter > opt.MaxIter || idle > missingPatience || !(energy > 0)
+		spent := iter > opt.MaxIter || idle > missingPatience || !(energy > 0) || flat
 		if spent || energy <= square(aim)*first {
 			sys.K.Apply(s.KR, s.R)
 			s.spread(s.KR, cells)
@@ -314,13 +317,27 @@ func (s *Reweighted) iterate(
 		blas.AddScaled(s.Z, sys.Mu, s.P)
 		curvature := blas.Inner(s.KP, s.Z)
 		if !(curvature > 0) {
-			return fmt.Errorf("%w: a direction of curvature %g", ErrNotSPD, curvature)
+			if s.negative(curvature, s.Z, s.P, s.KP) {
+				return fmt.Errorf("%w: a direction of curvature %g", ErrNotSPD, curvature)
+			}
+			flat = true
+			continue
 		}
 		step := blas.Inner(s.R, s.KP) / curvature
 		blas.AddScaled(s.A, step, s.P)
 		blas.AddScaled(s.KA, step, s.KP)
 		blas.AddScaled(s.R, -step, s.Z)
 	}
+}
+
+// negative reports whether v = ⟨x, K·y⟩, which no negative eigenvalue makes negative, is so by more than rounding: of the
+// product Ky, and of entries of K that may be given in single precision.
+func (s *Reweighted) negative(v float64, x, y, Ky blas.General) bool {
+	size := blas.Frob(Ky)
+	if len(s.leading.s) > 0 {
+		size = max(size, floats.Max(s.leading.s)*blas.Frob(y))
+	}
+	return math.IsNaN(v) || v < -0x1p-22*size*blas.Frob(x)
 }
 
 // balanced is the inverse of Q·M·Q on the columns that Q of the cells keeps, by that of M, and reports whether rounding

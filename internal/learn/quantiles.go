@@ -39,7 +39,8 @@ func Ends(losses []loss.Loss) (list []loss.Loss) {
 }
 
 // quantiles learns the functions of the other losses at the weights and L of res, and makes res one of n·q outputs:
-// those of a target are neighbours, and L becomes L⊗I. It returns the map of all outputs.
+// those of a target are neighbours, and L becomes L⊗I. The relative gap
+// becomes the largest of all. It returns the map of all outputs.
 func (m *Method) quantiles(
 	ctx context.Context, t Training, p *bcd.Problem, so bcd.Options, losses []loss.Loss, res *bcd.Result,
 ) (*columns.Outputs, error) {
@@ -90,6 +91,8 @@ func (m *Method) quantiles(
 		default:
 			res.SylvesterSolves += one.SylvesterSolves
 			res.KernelMultiplies += one.KernelMultiplies
+			res.RelativeGap = max(res.RelativeGap, one.RelativeGap)
+			res.Converged = res.Converged && one.Converged
 			open = cmp.Or(open, failed[k])
 		}
 	}

@@ -88,9 +88,9 @@ func (t *training) Space() bcd.Space {
 		}
 	}
 	if K != nil {
-		// By squares without weights, or with those of rows, columns of inputs and targets have means of 0.
+		// By squares, columns of inputs and targets have means of 0, by their weights.
 		l := t.opt.Columns.Loss
-		return bcd.NewLoss(K, t.Y, t.W, l, l.Kind != loss.Squared || t.W.Cols > 1)
+		return bcd.NewLoss(K, t.Y, t.W, l, l.Kind != loss.Squared)
 	}
 	yy := floats.Sum(t.sums.YY)
 	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
