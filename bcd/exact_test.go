@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/loss"
 )
 
 // exactTables are inputs and targets without noise: lines, planes and squares, skewed inputs, constants far from 0 and
@@ -54,7 +55,7 @@ func TestLossExact(t *testing.T) {
 					for _, y := range Y.Data {
 						top = max(top, math.Abs(y-first))
 					}
-					if ls.Kind == 1 {
+					if ls.Kind == loss.Huber {
 						ls.Parameter *= top
 					}
 					K := blas.NewGeneral(c.l, c.l)
@@ -71,8 +72,8 @@ func TestLossExact(t *testing.T) {
 						}
 					}
 					var start *State
-					for _, lambda := range []float64{1, 1e-2, 1e-4, 1e-6} {
-						if ls.Kind != 1 { // whose loss is of the first order in the targets
+					for _, lambda := range []float64{1, 1e-2, 1e-4, 1e-5} {
+						if ls.Kind != loss.Huber { // whose loss is of the first order in the targets
 							lambda /= top
 						}
 						p := &Problem{
@@ -83,6 +84,13 @@ func TestLossExact(t *testing.T) {
 							t.Fatalf("λ = %g: %v", lambda, err)
 						}
 						start = &State{Eta: res.Eta, L: res.L, X: res.C}
+						if ls.Kind == loss.Quantile { // another level from there
+							other := loss.Loss{Kind: loss.Quantile, Parameter: 0.75}
+							p.Space = NewLoss(alone(K), Y, blas.General{}, other, true)
+							if _, err := Solve(t.Context(), p, Options{Start: start}); err != nil {
+								t.Fatalf("λ = %g, another level: %v", lambda, err)
+							}
+						}
 					}
 				})
 			}
