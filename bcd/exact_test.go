@@ -85,9 +85,9 @@ func TestLossExact(t *testing.T) {
 						}
 						start = &State{Eta: res.Eta, L: res.L, X: res.C}
 						if ls.Kind == loss.Quantile { // another level from there
-							other := loss.Loss{Kind: loss.Quantile, Parameter: 0.75}
+							other := loss.Loss{Kind: loss.Quantile, Parameter: 0.1 + 0.8*(1-ls.Parameter)}
 							p.Space = NewLoss(alone(K), Y, blas.General{}, other, true)
-							if _, err := Solve(t.Context(), p, Options{Start: start}); err != nil {
+							if _, err := Solve(t.Context(), p, Options{Start: start, InnerTol: 1e-10}); err != nil {
 								t.Fatalf("λ = %g, another level: %v", lambda, err)
 							}
 						}

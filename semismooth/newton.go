@@ -117,6 +117,10 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	}
 	n.Map.ApplyMatrix(n.F1, n.C1)
 	n.size = n.scale(n.F1)
+	if blas.Copy(n.D, n.C1); n.Cells.Clip(n.D, n.Mu) { // C of another loss, say
+		n.Map.ApplyMatrix(n.rhs, n.D)
+		n.size = math.Max(n.size, n.scale(n.rhs))
+	}
 	if !n.Hold && !resumed {
 		n.round(blas.Frob(C) == 0)
 	}
@@ -225,7 +229,7 @@ func (n *Newton) Beside() Newton {
 	if n.Cells == nil {
 		return Newton{}
 	}
-	return Newton{soft: n.Cells.Kappa / n.size}
+	return Newton{soft: math.Min(n.Cells.Kappa/n.size, softFirst), hard: n.hard}
 }
 
 // round chooses κ and v⁰ for a call that goes on from C1, which is 0 or not.
@@ -326,7 +330,7 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 	tol = math.Max(newtonStrict, tol)
 	for first := true; ; first = false {
 		err := n.Solve(ctx, n.C1, n.moved, cells, n.rhs, tol)
-		n.failed = first && n.Cells.Kind == loss.Quantile && !n.Hold && tol > newtonStrict &&
+		n.failed = first && n.Cells.Kind == loss.Quantile && !n.Hold &&
 			(errors.Is(err, sylvester.ErrNotConverged) || errors.Is(err, sylvester.ErrNotSPD))
 		if err != nil && !n.failed && !errors.Is(err, sylvester.ErrNotConverged) {
 			return err
