@@ -61,7 +61,7 @@ type Certificate struct {
 	Norm   string  `json:"norm"`
 	Learn  Learned `json:"learn"`
 	// Loss is that of the fit; "" is squared. Of several quantiles, Objective and gaps are those of the one nearest ½,
-	// by which weights and L are learned.
+	// by which weights and L are learned, and RelativeGap is the largest of all.
 	Loss string `json:"loss,omitempty"`
 
 	OuterIterations  int    `json:"outer_iterations"`

@@ -159,6 +159,9 @@ func (p *Problem) fingerprint() (text string, probes []float64) {
 		h.Reset()
 		_ = binary.Write(h, binary.LittleEndian, s.loss.W.Data)
 		text += fmt.Sprintf(", loss %v, weights %016x", s.loss.Loss, h.Sum64())
+		if s.loss.Free {
+			text += ", with constants"
+		}
 	}
 	if p.Model == Sum {
 		text += ", one L for each kernel"

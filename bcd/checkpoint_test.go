@@ -119,7 +119,7 @@ func TestCheckpointRefused(t *testing.T) {
 		W := blas.Like(Y)
 		fill(W.Data, 1)
 		W.Data[0] = first
-		return &Problem{Space: NewLoss(K, Y, W, loss.Loss{Kind: loss.Huber, Parameter: 1}, nil), Lambda: 0.01, Tau: 3}
+		return &Problem{Space: NewLoss(K, Y, W, loss.Loss{Kind: loss.Huber, Parameter: 1}, false), Lambda: 0.01, Tau: 3}
 	}
 	whole = interrupted(t, weighted(1), Options{Tol: 1e-8}, 1)
 	if _, err := DecodeState(bytes.NewReader(whole), weighted(2)); !errors.Is(err, ErrForeign) {

@@ -289,7 +289,7 @@ func (f *fit) result() *Result {
 		GapEta:    f.units.value(pt.cert.gapEta), GapL: f.units.value(pt.cert.gapL),
 		RelativeGap: pt.cert.relative(), Converged: pt.meets(f.opt.Tol),
 		OuterIterations: f.iter, SylvesterSolves: f.cost.solves, KernelMultiplies: f.cost.columns,
-		Solver: f.opt.Solver, Sylvester: f.cost.solver,
+		Solver: f.opt.Solver, Sylvester: f.cost.solver, Constants: f.constants(),
 	}
 	f.model, f.t.work, f.t.spectrum = nil, work{}, spectrum{}
 	pt.AX, pt.measures = blas.General{}, measures{}

@@ -20,11 +20,12 @@ import (
 //
 // for every C whose v lies in the box of the loss, which every C here does (mathematics.md §15). C is linear in the
 // lower bound's kernels and L, so that derivatives, certificates and methods are those of the squared loss.
-// Column j of the predictions is that of F and the number offset_j, nil for 0; it takes the logistic loss alone, since
-// other losses are those of Y − offset.
+// With constants, column j of the predictions is that of F and a number b_j that is learned too: the left side is the
+// least over b, the right side holds for coefficients whose columns add up to 0, and kernels are centred, which these do
+// not see (mathematics.md §17).
 // The solvers paper and okl, whose L step is that of the squared loss, do not take others.
-func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Space {
-	if l.Kind == loss.Squared {
+func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, constants bool) Space {
+	if l.Kind == loss.Squared && !constants {
 		return NewWeighted(K, Y, W)
 	}
 	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1}
@@ -33,25 +34,66 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Spac
 			s.bad = fmt.Errorf("%w: %w", ErrInput, s.bad)
 		}
 	}
-	if s.bad == nil && offset != nil && (l.Kind != loss.Logistic || len(offset) != Y.Cols) {
-		s.bad = fmt.Errorf("%w: %d offsets for %d outputs and the loss %s", ErrInput, len(offset), Y.Cols, l)
-	}
 	if s.bad != nil {
 		return s
 	}
-	cells, err := loss.NewCells(l, Y, func(i, j int) float64 { return weightAt(W, i, j) }, offset)
+	s.rows = observedRows(Y)
+	if constants && l.Kind != loss.Logistic { // numbers near 0 keep more digits of F
+		s.shift = make([]float64, Y.Cols)
+		for j := range s.shift {
+			for i := range Y.Rows {
+				if y := Y.Data[i*Y.Stride+j]; s.shift[j] == 0 && weightAt(W, i, j) > 0 && !math.IsNaN(y) {
+					s.shift[j] = y
+				}
+			}
+		}
+		Y = blas.Clone(Y)
+		for i := range Y.Rows {
+			blas.Axpy(-1, s.shift, blas.Row(Y, i))
+		}
+	}
+	cells, err := loss.NewCells(l, Y, func(i, j int) float64 { return weightAt(W, i, j) }, constants)
 	if err != nil {
 		s.bad = fmt.Errorf("%w: %w", ErrInput, err)
 		return s
 	}
-	s.rows = observedRows(Y)
 	s.loss, s.Y, s.yy = *cells, cells.Y, cells.Zero
 	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return s.loss.W.Data[i*Y.Cols+j] > 0 })
 	return s
 }
 
-// convex reports whether the loss is not the squared one.
-func (s *samples) convex() bool { return s != nil && s.loss.Kind != loss.Squared }
+// convex reports whether the loss is not the squared one, or constants are learned beside the coefficients.
+func (s *samples) convex() bool { return s != nil && s.loss.Y.Data != nil }
+
+// constants are the b of the best point of a fit; nil where they are not learned.
+func (f *fit) constants() []float64 {
+	s, pt := f.t.space.inSamples(), f.best
+	if s == nil || !s.loss.Free {
+		return nil
+	}
+	F := blas.Like(pt.X)
+	add := func(K linop.Operator, L *linop.Spectral) {
+		KX, one := blas.Like(pt.X), blas.Like(pt.X)
+		K.Apply(KX, pt.X)
+		f.t.work.mulRight(one, KX, L)
+		blas.AddScaled(F, 1, one)
+	}
+	if pt.Ls == nil {
+		s.setWeights(pt.eta)
+		add(s.K, pt.L)
+	}
+	for j, L := range pt.Ls {
+		if L.Rank() > 0 {
+			add(sampleTerm{s, j}, L)
+		}
+	}
+	exact := s.loss.Exact()
+	exact.Settle(F)
+	if s.shift != nil {
+		blas.Axpy(1, s.shift, exact.Offset)
+	}
+	return exact.Offset
+}
 
 // LossStep is the C step of the product model by losses other than the squared one. It keeps factors of its systems and
 // how far kinks are rounded for the next fit.

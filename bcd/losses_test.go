@@ -43,7 +43,7 @@ func TestLossGolden(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			z := golden(t, c.name)
 			p := &Problem{
-				Space:  NewLoss(alone(z["K"].matrix()), z["Y"].matrix(), z["W"].matrix(), lossOf(t, c.loss), nil),
+				Space:  NewLoss(alone(z["K"].matrix()), z["Y"].matrix(), z["W"].matrix(), lossOf(t, c.loss), false),
 				Lambda: c.lambda, Tau: c.tau, Eta: []float64{1}, Model: Output,
 			}
 			if c.tau == 0 {
@@ -57,6 +57,63 @@ func TestLossGolden(t *testing.T) {
 				t.Errorf("objective %.12g, want %.12g; relative gap %g", res.Objective, c.objective, res.RelativeGap)
 			}
 		})
+	}
+}
+
+// goldenOffsets are minima at fixed L with a constant of each output.
+var goldenOffsets = []struct {
+	name, loss        string
+	lambda, objective float64
+}{
+	{"offset_squared_0.1", "squared", 0.1, 2.9706770905140547},
+	{"offset_huber0.3_0.1", "huber:0.3", 0.1, 1.8173066515622789},
+	{"offset_quantile0.5_0.1", "quantile:0.5", 0.1, 1.8115694616101317},
+	{"offset_quantile0.9_0.1", "quantile:0.9", 0.1, 1.1398764351970698},
+	{"offset_logistic_0.1", "logistic", 0.1, 1.8937877672461494},
+	{"offset_squared_0.001", "squared", 0.001, 0.06539935772512662},
+	{"offset_huber0.3_0.001", "huber:0.3", 0.001, 0.06520982798336689},
+	{"offset_quantile0.5_0.001", "quantile:0.5", 0.001, 0.0950043838268036},
+	{"offset_quantile0.9_0.001", "quantile:0.9", 0.001, 0.07208330840131869},
+	{"offset_logistic_0.001", "logistic", 0.001, 0.5006267006187722},
+}
+
+// The constants of outputs are part of the minimum: F, and the sums of coefficients are 0, as product and as sum.
+func TestConstantsGolden(t *testing.T) {
+	for _, c := range goldenOffsets {
+		t.Run(c.name, func(t *testing.T) {
+			z := golden(t, c.name)
+			p := &Problem{
+				Space:  NewLoss(alone(z["K"].matrix()), z["Y"].matrix(), z["W"].matrix(), lossOf(t, c.loss), true),
+				Lambda: c.lambda, Eta: []float64{1}, L: mustSpectral(t, z["L"].matrix()), Model: Neither,
+			}
+			res, err := Solve(t.Context(), p, Options{Tol: 1e-8})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(math.Abs(res.Objective-c.objective) <= 1e-8*c.objective) || !(res.RelativeGap <= 1e-8) {
+				t.Errorf("objective %.12g, want %.12g; relative gap %g", res.Objective, c.objective, res.RelativeGap)
+			}
+			checkSums(t, res.C)
+			for j, b := range res.Constants {
+				if want := z["b"].data[j]; !(math.Abs(b-want) <= 1e-3*math.Max(1, math.Abs(want))) {
+					t.Errorf("constant %d is %g, want %g", j, b, want)
+				}
+			}
+		})
+	}
+}
+
+// checkSums holds the columns of coefficients to sums of 0.
+func checkSums(t *testing.T, C blas.General) {
+	t.Helper()
+	for j := range C.Cols {
+		var sum, size float64
+		for i := range C.Rows {
+			sum, size = sum+C.Data[i*C.Stride+j], size+math.Abs(C.Data[i*C.Stride+j])
+		}
+		if !(math.Abs(sum) <= 1e-12*size) {
+			t.Errorf("the coefficients of column %d add up to %g, their sizes to %g", j, sum, size)
+		}
 	}
 }
 
@@ -79,9 +136,11 @@ func lossCase(l, n int, ls loss.Loss, seed uint64) (Ks []blas.General, Y, W blas
 	return Ks, Y, W
 }
 
-// sides are (1/l) of both sides of the certificate at C for M = ΣK_j⊗L_j, NaN where C leaves the box by more than
-// rounding: dense matrices and the definitions alone.
-func sides(ls loss.Loss, Ks, Ls []blas.General, Y, W, C blas.General, mu float64) (primal, dual float64) {
+// sides are (1/l) of both sides of the certificate at C for M = ΣK_j⊗L_j and the constants b of the outputs, nil for
+// none, NaN where C leaves the box by more than rounding: dense matrices and the definitions alone.
+func sides(
+	ls loss.Loss, Ks, Ls []blas.General, Y, W, C blas.General, b []float64, mu float64,
+) (primal, dual float64) {
 	F := blas.Like(C)
 	for j, K := range Ks {
 		KC := blas.Like(C)
@@ -102,7 +161,11 @@ func sides(ls loss.Loss, Ks, Ls []blas.General, Y, W, C blas.General, mu float64
 		if lo, hi := ls.Box(y); !(v >= lo-1e-12 && v <= hi+1e-12) {
 			return math.NaN(), math.NaN()
 		}
-		primal += w * ls.Value(y, F.Data[i])
+		f := F.Data[i]
+		if b != nil {
+			f += b[i%C.Cols]
+		}
+		primal += w * ls.Value(y, f)
 		dual += w * ls.Conjugate(y, v)
 	}
 	return primal / float64(C.Rows), dual / float64(C.Rows)
@@ -114,8 +177,9 @@ var testLosses = []string{"squared", "huber:0.5", "huber:0.001", "quantile:0.5",
 func TestLossCertificate(t *testing.T) {
 	const l, n = 30, 3
 	for _, text := range testLosses {
-		for _, rank := range []int{1, 3} {
-			t.Run(fmt.Sprintf("%s/rank=%d", text, rank), func(t *testing.T) {
+		for at := range 4 {
+			rank, constants := []int{1, 3}[at/2], at%2 > 0
+			t.Run(fmt.Sprintf("%s/rank=%d/constants=%v", text, rank, constants), func(t *testing.T) {
 				ls := lossOf(t, text)
 				Ks, Y, W := lossCase(l, n, ls, 61)
 				rng := newRand(62)
@@ -131,7 +195,7 @@ func TestLossCertificate(t *testing.T) {
 				var start *State
 				for _, lambda := range []float64{1, 0.1, 1e-2, 1e-3, 1e-4, 1e-5} {
 					p := &Problem{
-						Space: NewLoss(sumOf(Ks), Y, W, ls, nil), Lambda: lambda, Eta: eta, L: L, Model: Neither,
+						Space: NewLoss(sumOf(Ks), Y, W, ls, constants), Lambda: lambda, Eta: eta, L: L, Model: Neither,
 					}
 					tol := 1e-7
 					if ls.Kind == loss.Quantile { // which leaves the gap that is asked for, not its square
@@ -141,9 +205,12 @@ func TestLossCertificate(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					up, low := sides(ls, Ks, Ls, Y, W, res.C, lambda*l)
+					up, low := sides(ls, Ks, Ls, Y, W, res.C, res.Constants, lambda*l)
 					if !(up-low <= 1e-10*up) || !(math.Abs(up-res.Objective) <= 1e-10*up) {
 						t.Errorf("λ = %g: primal %.15g, dual %.15g, objective %.15g", lambda, up, low, res.Objective)
+					}
+					if constants {
+						checkSums(t, res.C)
 					}
 					t.Logf("λ = %g: %d solves, gap %.2g", lambda, res.SylvesterSolves, (up-low)/up)
 					start = &State{Eta: res.Eta, L: res.L, X: res.C}
@@ -153,51 +220,17 @@ func TestLossCertificate(t *testing.T) {
 	}
 }
 
-// With offsets b of the log odds, the optimum has 2μC = w(Y − σ(KCL + b)).
-func TestLossOffset(t *testing.T) {
-	const l, n, lambda = 20, 2, 1e-2
-	ls := loss.Loss{Kind: loss.Logistic}
-	Ks, Y, W := lossCase(l, n, ls, 71)
-	b, eta, L := []float64{1.5, -0.7}, []float64{1, 0.5}, linop.ScaledIdentity(n, 0.8)
-	p := &Problem{Space: NewLoss(sumOf(Ks), Y, W, ls, b), Lambda: lambda, Eta: eta, L: L, Model: Neither}
-	res, err := Solve(t.Context(), p, Options{Tol: 1e-9})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range l {
-		for j := range n {
-			var f float64
-			for k, K := range Ks {
-				for a := range l {
-					f += 0.8 * eta[k] * K.Data[i*K.Stride+a] * res.C.Data[a*n+j]
-				}
-			}
-			w := W.Data[i*n+j]
-			want := w * (Y.Data[i*n+j] - 1/(1+math.Exp(-f-b[j])))
-			if got := 2 * lambda * l * res.C.Data[i*n+j]; !(math.Abs(got-want) <= 1e-5*math.Max(w, 1)) {
-				t.Errorf("cell %d, %d: 2μC = %g, want %g", i, j, got, want)
-			}
-		}
-	}
-	for _, bad := range []Space{
-		NewLoss(sumOf(Ks), Y, W, ls, b[:1]), NewLoss(sumOf(Ks), Y, W, lossOf(t, "huber:1"), b),
-	} {
-		if _, err := Solve(t.Context(), &Problem{Space: bad, Lambda: 1, Tau: 1}, Options{}); !errors.Is(err, ErrInput) {
-			t.Errorf("error %v", err)
-		}
-	}
-}
-
 // Products and sums with weights and L learned reach their tolerance, which the sum's global bound confirms for both;
 // the gradient of the objective is that of differences.
 func TestLossLearned(t *testing.T) {
 	const l, n = 30, 3
-	for _, text := range testLosses {
-		t.Run(text, func(t *testing.T) {
+	for at := range 2 * len(testLosses) {
+		text, constants := testLosses[at/2], at%2 > 0
+		t.Run(fmt.Sprintf("%s/constants=%v", text, constants), func(t *testing.T) {
 			ls := lossOf(t, text)
 			Ks, Y, W := lossCase(l, n, ls, 63)
 			p := &Problem{
-				Space: NewLoss(sumOf(Ks), Y, W, ls, nil), Lambda: 1e-2, Tau: n, Norm: regularizer.Lp{P: 1.5},
+				Space: NewLoss(sumOf(Ks), Y, W, ls, constants), Lambda: 1e-2, Tau: n, Norm: regularizer.Lp{P: 1.5},
 			}
 			product, err := Solve(t.Context(), p, Options{Tol: 1e-5})
 			if err != nil {
@@ -219,7 +252,11 @@ func TestLossLearned(t *testing.T) {
 				L.Dense(blas.Active(), D)
 				Ls = append(Ls, D)
 			}
-			up, low := sides(ls, Ks, Ls, Y, W, sum.C, p.Lambda*l)
+			up, low := sides(ls, Ks, Ls, Y, W, sum.C, sum.Constants, p.Lambda*l)
+			if constants {
+				checkSums(t, sum.C)
+				checkSums(t, product.C)
+			}
 			if !(math.Abs(up-sum.Objective) <= 1e-9*up) || !(up-low <= 1e-6*up) {
 				t.Errorf("primal %.12g, dual %.12g, objective %.12g", up, low, sum.Objective)
 			}
@@ -255,7 +292,7 @@ func TestLossInput(t *testing.T) {
 		{"closed", loss.Loss{Kind: loss.Huber, Parameter: 1}, Y, W, Options{Solver: "closed", Tol: 0.05}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &Problem{Space: NewLoss(sumOf(Ks), c.Y, c.W, c.loss, nil), Lambda: 0.1, Tau: 2}
+			p := &Problem{Space: NewLoss(sumOf(Ks), c.Y, c.W, c.loss, false), Lambda: 0.1, Tau: 2}
 			if _, err := Solve(t.Context(), p, c.opt); c.ok != (err == nil) || !c.ok && !errors.Is(err, ErrInput) {
 				t.Errorf("error %v", err)
 			}
@@ -272,7 +309,7 @@ func TestLossBounds(t *testing.T) {
 			Ks, Y, W := lossCase(l, n, ls, 81)
 			for _, lambda := range []float64{0.1, 1e-3} {
 				p := &Problem{
-					Space: NewLoss(sumOf(Ks), Y, W, ls, nil), Lambda: lambda, Tau: n, Eta: []float64{0.5, 0.5},
+					Space: NewLoss(sumOf(Ks), Y, W, ls, false), Lambda: lambda, Tau: n, Eta: []float64{0.5, 0.5},
 					Model: Output,
 				}
 				var bounds []float64
@@ -303,7 +340,7 @@ func TestLossMultiples(t *testing.T) {
 	for _, text := range testLosses[1:] {
 		ls := lossOf(t, text)
 		_, Y, W := lossCase(l, n, ls, 91)
-		s := NewLoss(alone(blas.NewGeneral(l, l)), Y, W, ls, nil).(*samples)
+		s := NewLoss(alone(blas.NewGeneral(l, l)), Y, W, ls, false).(*samples)
 		C, rng := blas.NewGeneral(l, n), newRand(92)
 		most := math.Inf(1)
 		for i, w := range W.Data {
@@ -322,7 +359,7 @@ func TestLossMultiples(t *testing.T) {
 			blas.Scal(scale, D.Data)
 			want := math.Inf(-1)
 			if scale <= most {
-				_, dual := sides(ls, nil, nil, Y, W, D, mu)
+				_, dual := sides(ls, nil, nil, Y, W, D, nil, mu)
 				want = dual * l / mu
 			}
 			got := m.conjugate(mu, scale)
@@ -341,7 +378,7 @@ func TestLossStepBeside(t *testing.T) {
 	of := func(ls loss.Loss, eta []float64, step *LossStep) *Result {
 		t.Helper()
 		p := &Problem{
-			Space: NewLoss(sumOf(Ks), Y, W, ls, nil), Lambda: 1e-3, Model: Neither,
+			Space: NewLoss(sumOf(Ks), Y, W, ls, false), Lambda: 1e-3, Model: Neither,
 			Eta: eta, L: linop.ScaledIdentity(n, 1),
 		}
 		res, err := Solve(t.Context(), p, Options{LossStep: step})

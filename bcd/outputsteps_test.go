@@ -46,7 +46,7 @@ func TestOutputSteps(t *testing.T) {
 		{
 			"huber",
 			Problem{
-				Space:  NewLoss(K, Y, blas.General{}, loss.Loss{Kind: loss.Huber, Parameter: 1}, nil),
+				Space:  NewLoss(K, Y, blas.General{}, loss.Loss{Kind: loss.Huber, Parameter: 1}, false),
 				Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5},
 			},
 			50,
@@ -89,7 +89,7 @@ func TestOutputStepsOfQuantiles(t *testing.T) {
 		}
 		for _, tau := range []float64{0.5, 0.9} {
 			p := &Problem{
-				Space:  NewLoss(sumOf(Ks), Y, blas.General{}, loss.Loss{Kind: loss.Quantile, Parameter: tau}, nil),
+				Space:  NewLoss(sumOf(Ks), Y, blas.General{}, loss.Loss{Kind: loss.Quantile, Parameter: tau}, false),
 				Lambda: 1e-2, Tau: n,
 			}
 			res, err := Solve(t.Context(), p, Options{})

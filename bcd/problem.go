@@ -208,6 +208,8 @@ type Result struct {
 	Eta []float64       // m
 	L   *linop.Spectral // n×n
 	C   blas.General    // l×n coefficients, or the D×n weights W in feature space, ZᵀC at unit weights there of a sum
+	// Constants are the b_j that are added to the outputs; nil where [NewLoss] does not learn them.
+	Constants []float64
 	// Ls are the L_j of a sum of separable kernels, nil for the product model. Eta is
 	// (tr L_j)/τ then, and L their sum.
 	Ls []*linop.Spectral

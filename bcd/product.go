@@ -161,7 +161,7 @@ func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.
 	}
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) { err = p.convex.newton.Minimize(ctx, pt.X, problem, tol) })
 	if errors.Is(err, sylvester.ErrNotSPD) {
-		err = fmt.Errorf("%w: %w", ErrNotPSD, err)
+		err = p.indefiniteOr(ctx, sys, err)
 	}
 	sys.K.Apply(pt.AX, pt.X)
 	var m measures
@@ -208,6 +208,17 @@ func (p *productModel) indefinite(ctx context.Context, A linop.Operator, trace f
 	return 0, nil
 }
 
+// indefiniteOr is ErrNotPSD, with the cause, where A_η is indefinite as given, and nil where rounding is the cause.
+func (p *productModel) indefiniteOr(ctx context.Context, sys sylvester.System, cause error) error {
+	trace := p.t.space.traceOf(p.eta)
+	value, err := p.indefinite(ctx, sys.K, trace)
+	if err == nil && value < 0 {
+		err = fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, value,
+			trace, cause)
+	}
+	return err
+}
+
 // solveRaised performs the C step for which the solver found the system not positive
 // definite. Either A_η is indefinite as given, which is ErrNotPSD, or μ is lost in the
 // rounding of A_η·L: then a larger shift takes its place. The certificate holds for
@@ -215,15 +226,10 @@ func (p *productModel) indefinite(ctx context.Context, A linop.Operator, trace f
 func (p *productModel) solveRaised(
 	ctx context.Context, pt *point, sys sylvester.System, tol float64, cause error,
 ) (sylvester.Result, error) {
-	trace := p.t.space.traceOf(pt.eta)
-	value, err := p.indefinite(ctx, sys.K, trace)
-	if err == nil && value < 0 {
-		err = fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, value,
-			trace, cause)
-	}
-	if err != nil {
+	if err := p.indefiniteOr(ctx, sys, cause); err != nil {
 		return sylvester.Result{}, err
 	}
+	trace := p.t.space.traceOf(pt.eta)
 	shift := firstRaise * trace * maxOf(pt.L.S)
 	for range raises {
 		sys.Mu = p.t.mu + shift

@@ -24,6 +24,7 @@ type samples struct {
 	root    []float64    // the root of the largest weight of every row; nil for 1
 	loss    loss.Cells   // Y and w for losses other than the squared one, where X is C and cells tells w > 0
 	held    bool         // the rounding of loss stays, and the certificate is of the rounded loss
+	shift   []float64    // that Y is less than the targets, in every column, where constants are learned; nil for 0
 	bad     error        // what the constructor saw
 	rows    int          // of Y that have an observed cell, or that those of Y stand for: l
 	yy      float64      // ‖Y‖²_F with what is dropped
@@ -166,7 +167,15 @@ func (s *samples) at(eta []float64, single bool) linop.Operator {
 	} else if ok {
 		m.Form()
 	}
-	return s.K
+	return s.centered(s.K)
+}
+
+// centered is K, or, where constants are learned, H·K·H: a kernel of the same functions up to constants.
+func (s *samples) centered(K linop.Operator) linop.Operator {
+	if s.loss.Free {
+		return &linop.Centered{A: K}
+	}
+	return K
 }
 
 // observed is the weights of the cells, at most 1; nil where all are 1.

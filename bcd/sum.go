@@ -206,10 +206,12 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 	f.model, f.loosest = f, innerLoosest
 	f.s = q.Space.inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
-	f.solver.Average(f.s.K, 1/f.s.unit)
+	if !f.s.loss.Free { // else products are with centred kernels
+		f.solver.Average(f.s.K, 1/f.s.unit)
+	}
 	pt := &point{X: blas.NewGeneral(f.s.Y.Rows, f.t.n)}
 	for j := range f.t.m {
-		f.K = append(f.K, sampleTerm{f.s, j})
+		f.K = append(f.K, f.s.centered(sampleTerm{f.s, j}))
 		L, scale := s.L, 1/u.L
 		if s.Ls != nil {
 			L = s.Ls[j]
@@ -269,6 +271,8 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 	})
 	switch {
 	case errors.Is(err, sylvester.ErrNotConverged):
+		return nil
+	case errors.Is(err, sylvester.ErrNotSPD) && f.s.convex() && blas.Frob(pt.X) > 0: // fill finds kernels that are not
 		return nil
 	case errors.Is(err, sylvester.ErrNotSPD):
 		return fmt.Errorf("%w: %w", ErrNotPSD, err)

@@ -145,6 +145,7 @@ func (s *samples) curvature(t *task, pt *point) (mean float64) {
 		return s.cells.Mean()
 	}
 	s.predict(t, pt)
+	s.loss.Settle(t.work.xl)
 	s.loss.Each(func(at int, y, w float64) {
 		_, curvature := s.loss.SlopeAt(at, y, t.work.xl.Data[at])
 		mean += w * curvature / 2

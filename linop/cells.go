@@ -17,6 +17,7 @@ type Cells struct {
 	rows, cols, count int
 	complete          bool
 	root              []float64 // √w, row-major
+	sums              []float64 // Σ_i w_ij of every column that is balanced; nil where none is
 }
 
 // NewCells gives weight 1 to the cells (i,j) of an l×n matrix for which observed is true, 0 to the others.
@@ -50,6 +51,73 @@ func WeightedCells(l, n int, weight func(i, j int) float64) *Cells {
 	}
 	return c
 }
+
+// Balanced is c for coefficients x between the roots of the weights of which Σ_i √w_ij·x_ij is 0 in every column j: those
+// beside which a constant of the column is free (mathematics.md §17).
+func (c *Cells) Balanced() *Cells {
+	b := *c
+	b.sums = make([]float64, c.cols)
+	c.Each(func(_, j int, root float64) { b.sums[j] += root * root })
+	return &b
+}
+
+// Balance projects x, l×n and 0 outside Ω, on those whose sums Σ_i √w_ij·x_ij vanish, in place, where c is of such.
+func (c *Cells) Balance(x blas.General) {
+	if c.sums == nil {
+		return
+	}
+	mean := make([]float64, c.cols)
+	for i := range c.rows {
+		row := blas.Row(x, i)
+		for j, root := range c.Row(i) {
+			mean[j] += root * row[j]
+		}
+	}
+	for j, sum := range c.sums {
+		if mean[j] != 0 {
+			mean[j] /= sum
+		}
+	}
+	c.eachRow(x, x, func(out, from, roots []float64) {
+		for j, root := range roots {
+			part := root * mean[j]
+			left := from[j] - part
+			if math.Abs(left) <= balanceRounding*math.Abs(part) {
+				left = 0
+			}
+			out[j] = left
+		}
+	})
+}
+
+// balanceRounding is the rounding of what Balance takes away, relative to that.
+const balanceRounding = 0x1p-50
+
+// Between is Q·A·Q on columns of balanced cells, Q being the projection of [Cells.Balance]; A itself for other cells.
+func (c *Cells) Between(A Operator) Operator {
+	if !c.IsBalanced() {
+		return A
+	}
+	var in blas.General
+	return Func{A.Dim(), func(dst, x blas.General) {
+		in = blas.Reshape(in, x.Rows, x.Cols)
+		blas.Copy(in, x)
+		c.Balance(c.matrix(in))
+		A.Apply(dst, in)
+		c.Balance(c.matrix(dst))
+	}}
+}
+
+// matrix is the column v as an l×n matrix.
+func (c *Cells) matrix(v blas.General) blas.General {
+	if v.Cols != 1 || v.Stride != 1 {
+		panic("linop: balanced cells take one column")
+	}
+	return blas.General{Rows: c.rows, Cols: c.cols, Stride: max(c.cols, 1), Data: v.Data}
+}
+
+// IsBalanced reports whether c is of coefficients whose sums vanish.
+func (c *Cells) IsBalanced() bool { return c != nil && c.sums != nil }
 
 // ObservedCells gives weight 1 to the cells of Y that do not hold NaN, 0 to the others.
 func ObservedCells(Y blas.General) *Cells {

@@ -10,20 +10,24 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-// Cells is a loss summed over the cells of a matrix of targets, Σ w·φ(y, f) with the predictions f = F + offset. The
-// matrices that its methods take have the shape of Y and no gaps between their rows.
+// Cells is a loss summed over the cells of a matrix of targets, Σ w·φ(y, f) with the predictions f = F. Where constants
+// are free it is the least sum for f = F + b over the numbers b_j that are added to the columns of F: a convex function
+// of F too, with −∂/∂F = w·v at the best b, so that Σ_i w·v is 0 in every column j (mathematics.md §17). The
+// coefficients that its methods take then have this property, which [Cells.Clip] gives them. Matrices have the shape of
+// Y and no gaps between their rows.
 type Cells struct {
 	Loss
 	Y, W   blas.General // W is 0 where no target counts
-	Offset []float64    // of the predictions, one for each column; nil for 0
+	Free   bool         // constants are free
+	Offset []float64    // b of the last Settle; nil for 0
 	Zero   float64      // the sum for F = 0
 	Rounding
 }
 
-// NewCells is the loss summed over the targets that are not NaN, of the given weights ≥ 0. The error names a target of
-// positive weight that the loss is not defined for.
-func NewCells(l Loss, Y blas.General, weight func(i, j int) float64, offset []float64) (*Cells, error) {
-	c := &Cells{Loss: l, Y: blas.Like(Y), W: blas.Like(Y), Offset: offset}
+// NewCells is the loss summed over the targets that are not NaN, of the given weights ≥ 0, where constants are free or
+// not. The error names a target of positive weight that the loss is not defined for.
+func NewCells(l Loss, Y blas.General, weight func(i, j int) float64, free bool) (*Cells, error) {
+	c := &Cells{Loss: l, Y: blas.Like(Y), W: blas.Like(Y), Free: free}
 	for i := range Y.Rows {
 		for j, y := range blas.Row(Y, i) {
 			w := weight(i, j)
@@ -57,7 +61,12 @@ func (c *Cells) Exact() *Cells {
 
 // SlopeAt is −∂φ/∂f and ∂²φ/∂f² of the cell at a place in Data, with the target y, for the prediction f + offset.
 func (c *Cells) SlopeAt(at int, y, f float64) (slope, curvature float64) {
-	if f += c.OffsetAt(at); c.Kappa == 0 {
+	return c.slopeAt(at, y, f+c.OffsetAt(at))
+}
+
+// slopeAt is SlopeAt for the prediction f.
+func (c *Cells) slopeAt(at int, y, f float64) (slope, curvature float64) {
+	if c.Kappa == 0 {
 		return c.Slope(y, f)
 	}
 	lo, hi := c.Box(y)
@@ -111,8 +120,20 @@ func (c *Cells) Add(term func(at int, y, w float64) float64) float64 {
 }
 
 // Along is the derivative of the sum along D at F + t·D, as a function of t from 0 to 1. The slope of a cell is
-// monotone: cells where it is the same at both ends are added up once.
+// monotone: cells where it is the same at both ends are added up once, but where constants are free.
 func (c *Cells) Along(F, D blas.General) func(t float64) float64 {
+	if c.Free {
+		at := blas.Like(F)
+		return func(t float64) float64 {
+			blas.Copy(at, F)
+			blas.AddScaled(at, t, D)
+			c.Settle(at)
+			return c.Add(func(i int, y, w float64) float64 {
+				v, _ := c.SlopeAt(i, y, at.Data[i])
+				return -w * v * D.Data[i]
+			})
+		}
+	}
 	moving := make([][]int, (len(c.W.Data)+par.Elements-1)/par.Elements)
 	fixed := c.Parts(func(lo, hi int) (sum float64) {
 		var list []int
@@ -150,6 +171,7 @@ func (c *Cells) OffsetAt(at int) float64 {
 
 // Sum is Σ w·φ at F.
 func (c *Cells) Sum(F blas.General) float64 {
+	c.Settle(F)
 	return c.Add(func(at int, y, w float64) float64 {
 		f := F.Data[at]
 		if c.Kappa == 0 {
@@ -172,6 +194,7 @@ func (c *Cells) Dual(C blas.General, mu, scale float64) float64 {
 // Gap is the loss at F less the dual side at v = 2μC/w, both sums taken together, cell by cell: where they are nearly
 // equal, less of their difference is rounding.
 func (c *Cells) Gap(C, F blas.General, mu float64) float64 {
+	c.Settle(F)
 	return c.Add(func(at int, y, w float64) float64 {
 		lo, hi := c.Box(y)
 		f, v := F.Data[at], min(max(2*mu*C.Data[at]/w, lo), hi)
@@ -220,12 +243,18 @@ func (c *Cells) Multiples(C blas.General, mu float64) *Multiples {
 	return m
 }
 
-// Clip moves v = 2μC/w into the box, by C in place, and reports whether it was outside.
+// Clip moves v = 2μC/w into the box, by C in place, and reports whether it was outside. Where constants are free it first
+// takes from the v of every column the number that makes Σ_i w·v of what ends in the box vanish: v becomes the nearest
+// of those, in the norm of the weights.
 func (c *Cells) Clip(C blas.General, mu float64) (moved bool) {
+	shift := make([]float64, c.Y.Cols)
+	if c.Free {
+		par.For(c.Y.Cols, func(j int) { shift[j] = c.level(C, mu, j) })
+	}
 	return 0 < c.Add(func(at int, y, w float64) (moved float64) {
 		lo, hi := c.Box(y)
 		unit := w / (2 * mu)
-		if v := min(max(C.Data[at], unit*lo), unit*hi); v != C.Data[at] {
+		if v := min(max(C.Data[at]-unit*shift[at%len(shift)], unit*lo), unit*hi); v != C.Data[at] {
 			C.Data[at], moved = v, 1
 		}
 		return moved

@@ -120,8 +120,9 @@ func TestGap(t *testing.T) {
 		}
 		return a
 	}
-	for _, loss := range []Loss{{Quantile, 0.3}, {Huber, 0.8}} {
-		c, err := NewCells(loss, random(), func(i, j int) float64 { return rng.Float64() }, []float64{1, 0, -2})
+	for at := range 4 {
+		loss, free := []Loss{{Quantile, 0.3}, {Huber, 0.8}}[at/2], at%2 > 0
+		c, err := NewCells(loss, random(), func(i, j int) float64 { return rng.Float64() }, free)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,6 +134,71 @@ func TestGap(t *testing.T) {
 			}
 			if got, want := c.Gap(C, F, mu), c.Sum(F)-c.Dual(C, mu, 1); !(math.Abs(got-want) <= 1e-12*c.Zero) {
 				t.Errorf("%v, κ = %g: %g, want %g", loss, kappa, got, want)
+			}
+		}
+	}
+}
+
+// Constants are the best ones, and coefficients in the box have the sum 0, whatever the scales of targets.
+func TestConstants(t *testing.T) {
+	const l, mu = 60, 0.3
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, text := range []string{"squared", "huber:0.8", "quantile:0.3", "quantile:0.02", "logistic"} {
+		for _, scale := range []float64{1, 1e-8, 1e8} {
+			for _, ties := range []bool{false, true} {
+				losses, err := Parse(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ls := losses[0]
+				Y, F, C := blas.NewGeneral(l, 1), blas.NewGeneral(l, 1), blas.NewGeneral(l, 1)
+				for i := range l {
+					Y.Data[i] = scale * math.Exp(rng.NormFloat64())
+					F.Data[i], C.Data[i] = scale*rng.NormFloat64(), rng.NormFloat64()
+					if ties {
+						Y.Data[i], F.Data[i] = scale*float64(i%3), 0
+					}
+					if ls.Kind == Logistic {
+						Y.Data[i] = float64(max(0, i%9-7))
+					}
+				}
+				if ls.Kind == Huber {
+					ls.Parameter *= scale
+					blas.Scal(scale, C.Data)
+				}
+				c, err := NewCells(ls, Y, func(i, _ int) float64 { return float64(i % 4) }, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				least := c.Sum(F)
+				b := c.Offset[0]
+				for _, d := range []float64{-1e-4, 1e-4} {
+					move := d * math.Max(math.Abs(b), scale)
+					if ls.Kind == Logistic {
+						move = d
+					}
+					var sum float64
+					c.Each(func(at int, y, w float64) { sum += w * ls.Value(y, F.Data[at]+b+move) })
+					if !(sum >= least*(1-1e-14)) {
+						t.Errorf("%s, scale %g, ties %v: %g at the constant %g, %g beside it", text, scale, ties, least,
+							b, sum)
+					}
+				}
+				c.Clip(C, mu)
+				var sum, size float64
+				c.Each(func(at int, y, w float64) {
+					lo, hi := ls.Box(y)
+					if v := 2 * mu * C.Data[at] / w; !(v >= lo-1e-12 && v <= hi+1e-12) {
+						t.Errorf("%s: v = %g leaves the box", text, v)
+					}
+					sum, size = sum+C.Data[at], size+math.Abs(C.Data[at])
+				})
+				if !(math.Abs(sum) <= 1e-13*size) {
+					t.Errorf("%s: coefficients add up to %g, their sizes to %g", text, sum, size)
+				}
+				if c.Clip(C, mu) {
+					t.Errorf("%s: coefficients in the box have moved", text)
+				}
 			}
 		}
 	}

@@ -10,6 +10,10 @@
 //
 //	P(ΣK_j(PB)L_j) + μB = P∘(t − F⁰),   C = C⁰ + P∘B,   P = diag(√W).
 //
+// Where a constant of each column is free beside F, the sum is that at the best ones, and Σ_i C is 0 in every column. The
+// constants leave the system by a projection Q: P becomes Q·P, B and the right side have sums Σ_i √W·B of 0, and C⁰
+// takes up in proportion to W what the cells of known C leave of the sums of C ([linop.Cells.Balanced]).
+//
 // Steps are searched along, which makes them converge from everywhere. Where φ has kinks they may be short, and C is
 // known only once it is known which cells lie at one. The proximal point method rounds the kinks: φ becomes the largest
 // of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over the box, whose curvature is 1/κ at most. Where its solution is found, its
@@ -49,12 +53,14 @@ type Newton struct {
 	Problem
 	soft float64 // κ over size from which a start other than 0 is expected to leave the gap asked for, 0 if unknown
 	size float64 // mean of |y − F| over the width of the box, at the start of a call
+	hard float64 // κμ below which rounding leaves no solution of the systems, as far as is known
 
 	C, F, C1, F1, D, rhs blas.General // the iterate, the next, and scratch
 	move, moved          blas.General // from C to C1, and its F
 	fixed                blas.General // F of D
 	at                   blas.General // F⁰; at the first step of a call that of the last iterate before
 	slope, W             blas.General // w·(−∂φ/∂F) and W at F⁰
+	failed               bool         // rounding left no solution of the last system
 }
 
 // Constants of the method. The rules of κ are in docs/decisions/2026-11-26-kinks.md, with what was tried beside them;
@@ -85,11 +91,17 @@ const (
 	softLeast = 0.25
 	softSteps = 8
 	softPower = 2. / 3
+
+	// hardRise is the factor by which κ exceeds one at which rounding has left no solution of a system, and no way of more
+	// than hardWay along what there is. From there on v⁰ moves alone, which converges all the faster as κ is small beside
+	// the kernels over μ.
+	hardRise = 16
+	hardWay  = 1e-6
 )
 
 // Minimize moves C into the box, and then until the square root of the certificate, relative to the loss of the
-// function 0, is at most tol, or no step lowers it. For quantiles that is the certificate of the rounded loss, and that
-// of the loss itself, relative to the objective, is at most tol. The error is that of the context or of Solve.
+// function 0, and the certificate relative to the objective, are at most tol, or no step lowers it. For quantiles the
+// first is the certificate of the rounded loss. The error is that of the context or of Solve.
 func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol float64) error {
 	resumed := n.Cells == p.Cells && n.F.Rows == C.Rows && n.F.Cols == C.Cols
 	n.Problem = p
@@ -100,8 +112,15 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		*a = blas.Reshape(*a, C.Rows, C.Cols)
 	}
 	blas.Copy(n.C1, C)
-	n.Map.ApplyMatrix(n.F1, C)
+	if n.Cells.Free {
+		n.balance(n.C1)
+	}
+	n.Map.ApplyMatrix(n.F1, n.C1)
 	n.size = n.scale(n.F1)
+	if blas.Copy(n.D, n.C1); n.Cells.Clip(n.D, n.Mu) { // C of another loss, say
+		n.Map.ApplyMatrix(n.rhs, n.D)
+		n.size = math.Max(n.size, n.scale(n.rhs))
+	}
 	if !n.Hold && !resumed {
 		n.round(blas.Frob(C) == 0)
 	}
@@ -117,16 +136,26 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		n.Map.ApplyMatrix(n.F1, C)
 		F = n.F1
 	}
-	target := math.Max(tol*tol, openTarget) * n.Cells.Zero
+	quantile := n.Cells.Kind == loss.Quantile
+	deep := math.Inf(1) // what it may be where κ does not fall any more: a square of what the loss itself leaves
+	// goal is what the certificate of the rounded loss, of others that of the loss itself, may be.
+	goal := func(g gap) float64 {
+		of := tol * g.primal
+		if quantile && !n.Hold {
+			of = math.Min(softPart*of, deep)
+		}
+		return math.Max(math.Min(tol*tol*n.Cells.Zero, of), openTarget*n.Cells.Zero)
+	}
 	// over is how many times the certificate of the loss itself is what it may be.
 	over := func(g gap) float64 {
+		limit := goal(g)
 		switch {
 		case n.Hold:
 			return 0
-		case n.Cells.Kind == loss.Quantile:
-			return g.whole / (math.Max(tol, openTarget) * math.Max(g.primal, math.SmallestNonzeroFloat64))
+		case quantile:
+			limit = math.Max(tol*g.primal, openTarget*n.Cells.Zero)
 		}
-		return g.whole / math.Max(target, math.SmallestNonzeroFloat64)
+		return g.whole / math.Max(limit, math.SmallestNonzeroFloat64)
 	}
 	best := n.gapAt(C, F)
 	again := func() {
@@ -135,13 +164,17 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	}
 	first, way := true, 1.0 // no solution yet; the share of the last step that was taken
 	for step, idle, since := 0, 0, 1; step < newtonSteps && idle <= newtonIdle; step++ {
-		more := over(best)
-		if n.Cells.Kappa > 0 && more > 1 && since > 0 && best.soft <= math.Max(target, softPart*best.whole) {
+		more, target := over(best), goal(best)
+		if n.Cells.Kappa > 0 && more > 1 && since > 0 && best.soft <= math.Max(target, math.Min(softPart*best.whole, deep)) {
 			if first && !resumed {
 				n.soft = n.Cells.Kappa / n.size * math.Pow(2*more, -softPower)
 			}
+			before := n.Cells.Kappa
 			n.sharpen(C, math.Min(math.Max(0.9/math.Sqrt(more), softLeast), softFall))
 			again()
+			if deep = math.Inf(1); n.Cells.Kappa >= before {
+				deep = softPart * best.soft / (more * more)
+			}
 			idle, since, first = 0, 0, false
 			continue
 		}
@@ -166,6 +199,13 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		}
 		way = n.search()
 		blas.Copy(n.at, n.F)
+		if n.failed && !(way > hardWay) {
+			n.hard = hardRise * n.Cells.Kappa * n.Mu
+			n.sharpen(C, 1)
+			again()
+			since, first = 0, false
+			continue
+		}
 		if since++; idle > softSteps && !n.Hold && n.soften() {
 			again()
 			since = 0
@@ -174,12 +214,22 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	return nil
 }
 
+// balance takes from the v of every column of C the number that makes its sum of C vanish.
+func (n *Newton) balance(C blas.General) {
+	sum, all := make([]float64, C.Cols), make([]float64, C.Cols)
+	n.Cells.Each(func(at int, _, w float64) {
+		sum[at%C.Cols] += C.Data[at]
+		all[at%C.Cols] += w
+	})
+	n.Cells.Each(func(at int, _, w float64) { C.Data[at] -= w / all[at%C.Cols] * sum[at%C.Cols] })
+}
+
 // Beside is a method whose first κ is the last one of n: for a problem like its, at another level.
 func (n *Newton) Beside() Newton {
 	if n.Cells == nil {
 		return Newton{}
 	}
-	return Newton{soft: n.Cells.Kappa / n.size}
+	return Newton{soft: math.Min(n.Cells.Kappa/n.size, softFirst), hard: n.hard}
 }
 
 // round chooses κ and v⁰ for a call that goes on from C1, which is 0 or not.
@@ -189,6 +239,7 @@ func (n *Newton) round(zero bool) {
 		if n.Cells.Kappa = cmp.Or(n.soft, softWarm) * n.size; zero {
 			n.Cells.Kappa = softFirst * n.size
 		}
+		n.Cells.Kappa = math.Max(n.Cells.Kappa, n.hard/n.Mu)
 	}
 }
 
@@ -200,7 +251,12 @@ func (n *Newton) Sharpen(C blas.General, fall float64) {
 }
 
 func (n *Newton) sharpen(C blas.General, fall float64) {
-	if n.Cells.Kappa *= fall; n.Cells.Kappa < softLeast*softLeast*n.Cells.Stiffness() {
+	n.Cells.Settle(n.F)
+	n.Cells.Kappa *= fall
+	if n.Cells.Kind == loss.Quantile {
+		n.Cells.Kappa = math.Max(n.Cells.Kappa, n.hard/n.Mu)
+	}
+	if n.Cells.Kappa < softLeast*softLeast*n.Cells.Stiffness() {
 		n.Cells.Kappa = 0
 	}
 	n.Cells.Add(func(at int, y, w float64) float64 {
@@ -208,7 +264,7 @@ func (n *Newton) sharpen(C blas.General, fall float64) {
 		v := min(max(2*n.Mu*C.Data[at]/w, lo), hi)
 		n.Cells.Center.Data[at], n.at.Data[at] = v, n.F.Data[at]
 		if v > lo && v < hi {
-			n.at.Data[at] = y - n.Cells.Stiffness()*v
+			n.at.Data[at] = y - n.Cells.OffsetAt(at) - n.Cells.Stiffness()*v
 		}
 		return 0
 	})
@@ -216,7 +272,7 @@ func (n *Newton) sharpen(C blas.General, fall float64) {
 
 // soften raises κ, and reports false where it is as large as it is to be.
 func (n *Newton) soften() bool {
-	if n.Cells.Kind == loss.Logistic || n.Cells.Kappa >= softFirst*n.size {
+	if n.Cells.Kind == loss.Logistic || n.Cells.Kind == loss.Squared || n.Cells.Kappa >= softFirst*n.size {
 		return false
 	}
 	if n.Cells.Kappa /= softLeast; n.Cells.Kappa == 0 {
@@ -234,6 +290,7 @@ func (n *Newton) gapAt(C, F blas.General) (g gap) {
 	form := n.Mu * blas.Inner(C, F)
 	g.soft = 2*form + n.Cells.Gap(C, F, n.Mu)
 	if n.Hold && n.Cells.Kappa > 0 {
+		g.primal = n.Cells.Sum(F) + form
 		return g
 	}
 	exact := n.Cells.Exact()
@@ -264,20 +321,24 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 		blas.AddScaled(n.rhs, -1, n.fixed)
 	}
 	cells.Project(n.rhs, n.rhs)
+	cells.Balance(n.rhs)
 	blas.Zero(n.C1)
 	tol := math.Max(0.3*share, math.Min(newtonLoose/max(open, 1), 0.1*open))
 	if n.Cells.Kappa > 0 {
 		tol = math.Min(tol, 0.1*n.Cells.Kappa/n.size)
 	}
 	tol = math.Max(newtonStrict, tol)
-	for {
+	for first := true; ; first = false {
 		err := n.Solve(ctx, n.C1, n.moved, cells, n.rhs, tol)
-		if err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
+		n.failed = first && n.Cells.Kind == loss.Quantile && !n.Hold &&
+			(errors.Is(err, sylvester.ErrNotConverged) || errors.Is(err, sylvester.ErrNotSPD))
+		if err != nil && !n.failed && !errors.Is(err, sylvester.ErrNotConverged) {
 			return err
 		}
 		cells.Project(n.move, n.C1)
 		blas.AddScaled(n.move, 1, n.D)
 		blas.AddScaled(n.moved, 1, n.fixed)
+		n.level(n.moved)
 		if err != nil || tol <= newtonStrict || n.descends() {
 			break
 		}
@@ -302,8 +363,28 @@ func (n *Newton) descends() bool {
 	return slope >= 0.5*exact
 }
 
+// level takes from F, of which any constants of its columns can be added to the free ones, the means by W.
+func (n *Newton) level(F blas.General) {
+	if !n.Cells.Free {
+		return
+	}
+	sum, all := make([]float64, F.Cols), make([]float64, F.Cols)
+	for at, w := range n.W.Data {
+		sum[at%F.Cols] += w * F.Data[at]
+		all[at%F.Cols] += w
+	}
+	for j, w := range all {
+		if sum[j] != 0 {
+			sum[j] /= w
+		}
+	}
+	for at := range F.Data {
+		F.Data[at] -= sum[at%F.Cols]
+	}
+}
+
 // linearize computes the weights W of the step, the right side t − F − μC/W of the cells of positive weight, and the
-// change D of the others, and reports whether that is not 0.
+// change D that is known before the step, that of the others, and reports whether that is not 0.
 func (n *Newton) linearize() (cells *linop.Cells, moved bool) {
 	blas.Zero(n.rhs)
 	blas.Zero(n.D)
@@ -319,11 +400,43 @@ func (n *Newton) linearize() (cells *linop.Cells, moved bool) {
 		n.D.Data[at] = slope/(2*n.Mu) - c
 		return math.Abs(n.D.Data[at])
 	})
-	return linop.WeightedCells(n.W.Rows, n.W.Cols, func(i, j int) float64 { return n.W.Data[i*n.W.Cols+j] }), moved
+	cells = linop.WeightedCells(n.W.Rows, n.W.Cols, func(i, j int) float64 { return n.W.Data[i*n.W.Cols+j] })
+	if !n.Cells.Free {
+		return cells, moved
+	}
+	return cells.Balanced(), n.share() || moved
+}
+
+// share lets the cells of positive W take up what the sums of C and D are off 0, in proportion to W, and reports whether
+// that is more than rounding.
+func (n *Newton) share() (moved bool) {
+	k := n.W.Cols
+	sum, size, all := make([]float64, k), make([]float64, k), make([]float64, k)
+	n.Cells.Each(func(at int, _, _ float64) {
+		c, d := n.C.Data[at], n.D.Data[at]
+		sum[at%k] += c + d
+		size[at%k] += math.Abs(c) + math.Abs(d)
+		all[at%k] += n.W.Data[at]
+	})
+	for j := range sum {
+		if all[j] == 0 || !(math.Abs(sum[j]) > 0x1p-50*size[j]) {
+			sum[j] = 0
+			continue
+		}
+		sum[j], moved = sum[j]/all[j], true
+	}
+	n.Cells.Each(func(at int, _, _ float64) {
+		if w := n.W.Data[at]; w > 0 {
+			n.D.Data[at] -= w * sum[at%k]
+			n.rhs.Data[at] += n.Mu * sum[at%k] // −μD/W
+		}
+	})
+	return moved
 }
 
 // slopes fills in slope and W at F and returns the largest W/w.
 func (n *Newton) slopes(F blas.General) float64 {
+	n.Cells.Settle(F)
 	return floats.Max(n.Cells.Parts(func(lo, hi int) (top float64) {
 		for at := lo; at < hi; at++ {
 			if w := n.Cells.W.Data[at]; w > 0 {
@@ -373,9 +486,10 @@ func (n *Newton) search() (step float64) {
 
 // scale is the mean of |y − F| over the width of the box.
 func (n *Newton) scale(F blas.General) float64 {
+	n.Cells.Settle(F)
 	sum := n.Cells.Add(func(at int, y, w float64) float64 {
 		lo, hi := n.Cells.Box(y)
-		return w * math.Abs(y-F.Data[at]) / (hi - lo)
+		return w * math.Abs(y-F.Data[at]-n.Cells.OffsetAt(at)) / (hi - lo)
 	})
 	least := math.Max(0x1p-30*n.Cells.Zero, math.SmallestNonzeroFloat64)
 	return math.Max(sum, least) / n.Cells.Add(func(_ int, _, w float64) float64 { return w })

@@ -229,6 +229,7 @@ type preconditioned struct {
 type target struct {
 	A       linop.Operator // on vec, masked
 	cells   *linop.Cells   // of weights at most 1, for near; nil for all
+	between *linop.Cells   // whose sums of x vanish, where they are balanced; else not read
 	near    System         // a separable system close to it, or itself; K is used when a decomposition is made
 	same    bool           // near is the system itself
 	product float64        // flops of one application of A
@@ -290,7 +291,7 @@ func (p *preconditioned) byGrid(ctx context.Context, t target, opt Options, res 
 		s.share = t.cells.Mean()
 	}
 	s.shape(p.x.Rows, p.x.Cols)
-	err := p.run(ctx, t.A, s.within(ctx), t.columns, opt, res, func(step cg.Step) error {
+	err := p.run(ctx, t.A, t.between.Between(s.within(ctx)), t.columns, opt, res, func(step cg.Step) error {
 		if s.err != nil {
 			return s.err
 		}
@@ -354,7 +355,7 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 		}
 		made = true
 	}
-	return p.run(ctx, t.A, f, t.columns, opt, res, func(step cg.Step) error {
+	return p.run(ctx, t.A, t.between.Between(f), t.columns, opt, res, func(step cg.Step) error {
 		folds := math.Log(step.Residual / (margin * opt.Tol))
 		if last || !(folds > 0) {
 			return nil

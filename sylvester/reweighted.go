@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
@@ -29,6 +31,9 @@ import (
 // multiplies K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops. The residual R of A leaves
 // P·(K·R·Vᵀ)/μ of Y. Cholesky's factor of the observed cells, or of others and a border, takes the place of iterations
 // that are expected to take longer, and of those that have.
+//
+// Of cells that are balanced ([linop.Cells.Balanced]) the system is that between projections,
+// Q·P·(K·(P·B)·L) + μ·B = Q·Y, whose solution has sums Σ_i √w·B of 0.
 //
 // It keeps the eigenvectors after Invalidate until iterations have doubled, and serves one goroutine. Scratch:
 // 9·l·r + 5·l·n floats.
@@ -76,6 +81,7 @@ func (s *Reweighted) Solve(
 	l, n := cells.Dims()
 	s.Y, s.PY, s.PF = blas.Reshape(s.Y, l, n), blas.Reshape(s.PY, l, n), blas.Reshape(s.PF, l, n)
 	cells.Keep(s.Y, Y)
+	cells.Balance(s.Y)
 	norm := blas.Frob(s.Y)
 	if err := checkSystem(sys.L, sys.Mu, norm); err != nil {
 		return res, err
@@ -86,7 +92,7 @@ func (s *Reweighted) Solve(
 		return res, opt.check()
 	}
 	opt = opt.limited(l)
-	cells.Project(s.PY, Y)
+	cells.Project(s.PY, s.Y)
 	if err := s.turn(sys.L, cells); err != nil {
 		return res, err
 	}
@@ -209,6 +215,12 @@ func (s *Reweighted) refine(
 ) bool {
 	l, r := B.Rows, len(s.lambda)
 	s.A, s.KA, s.KR = blas.Reshape(s.A, l, r), blas.Reshape(s.KA, l, r), blas.Reshape(s.KR, l, r)
+	if cells.IsBalanced() {
+		var ok bool
+		if inverse, ok = balanced(s.keep.cfg.Backend, inverse, cells); !ok {
+			return false
+		}
+	}
 	blas.Zero(B)
 	blas.Zero(s.KR)
 	s.rest, s.change = blas.Reshape(s.rest, l, B.Cols), blas.Reshape(s.change, l, B.Cols)
@@ -250,6 +262,7 @@ func (s *Reweighted) iterate(
 	blas.Mul(s.keep.cfg.Backend, s.R, false, false, s.PY, s.V)
 	var first, previous float64
 	lowest, aim := math.Inf(1), opt.Tol // the part of the first energy at which the residual is computed
+	flat := false                       // the curvature of a direction is within rounding of 0
 	for iter, idle := 1, 0; ; iter++ {
 		s.leading.guess(s.keep.cfg.Backend, s.Z, s.R, &s.coordinates, s.lambda, sys.Mu)
 		sys.K.Apply(s.KZ, s.Z)
@@ -260,14 +273,14 @@ func (s *Reweighted) iterate(
 			return fmt.Errorf("%w: a product with K", ErrNotFinite)
 		}
 		if iter == 1 {
-			if first = energy; energy < 0 && !s.keep.stale {
+			if first = energy; !s.keep.stale && s.negative(energy, s.R, s.Z, s.KZ) {
 				return fmt.Errorf("%w: ⟨R, K·R⟩ = %g", ErrNotSPD, energy)
 			}
 		}
 		if idle++; energy < lowest {
 			lowest, idle = energy, 0
 		}
-		spent := iter > opt.MaxIter || idle > missingPatience || !(energy > 0)
+		spent := iter > opt.MaxIter || idle > missingPatience || !(energy > 0) || flat
 		if spent || energy <= square(aim)*first {
 			sys.K.Apply(s.KR, s.R)
 			s.spread(s.KR, cells)
@@ -304,7 +317,11 @@ func (s *Reweighted) iterate(
 		blas.AddScaled(s.Z, sys.Mu, s.P)
 		curvature := blas.Inner(s.KP, s.Z)
 		if !(curvature > 0) {
-			return notPositive(curvature, "a direction of curvature %g", curvature)
+			if s.negative(curvature, s.Z, s.P, s.KP) {
+				return notPositive(curvature, "a direction of curvature %g", curvature)
+			}
+			flat = true
+			continue
 		}
 		step := blas.Inner(s.R, s.KP) / curvature
 		blas.AddScaled(s.A, step, s.P)
@@ -313,10 +330,74 @@ func (s *Reweighted) iterate(
 	}
 }
 
-// spread computes PF = P∘(G·Vᵀ).
+// negative reports whether v = ⟨x, K·y⟩, which no negative eigenvalue makes negative, is so by more than rounding: of the
+// product Ky, and of entries of K that may be given in single precision.
+func (s *Reweighted) negative(v float64, x, y, Ky blas.General) bool {
+	size := blas.Frob(Ky)
+	if len(s.leading.s) > 0 {
+		size = max(size, floats.Max(s.leading.s)*blas.Frob(y))
+	}
+	return math.IsNaN(v) || v < -0x1p-22*size*blas.Frob(x)
+}
+
+// balanced is the inverse of Q·M·Q on the columns that Q of the cells keeps, by that of M, and reports whether rounding
+// leaves one: with the columns E of √w for each output, whose sums of weights are not 0,
+//
+//	M⁻¹ − M⁻¹·E·(Eᵀ·M⁻¹·E)⁻¹·Eᵀ·M⁻¹.
+func balanced(
+	be blas.Backend, inverse func(dst, x blas.General), cells *linop.Cells,
+) (of func(dst, x blas.General), ok bool) {
+	l, n := cells.Dims()
+	var outputs []int
+	for j := range n {
+		for i := range l {
+			if cells.Has(i, j) {
+				outputs = append(outputs, j)
+				break
+			}
+		}
+	}
+	sums := func(x blas.General) blas.General { // Eᵀ·x
+		s := blas.NewGeneral(len(outputs), 1)
+		for k, j := range outputs {
+			for i := range l {
+				s.Data[k] += cells.Row(i)[j] * x.Data[i*n+j]
+			}
+		}
+		return s
+	}
+	q := len(outputs)
+	schur, columns, e := blas.NewGeneral(q, q), make([]blas.General, q), blas.NewGeneral(l*n, 1)
+	for k, j := range outputs {
+		blas.Zero(e)
+		for i := range l {
+			e.Data[i*n+j] = cells.Row(i)[j]
+		}
+		columns[k] = blas.NewGeneral(l*n, 1)
+		inverse(columns[k], e)
+		for a, v := range sums(columns[k]).Data {
+			schur.Data[a*schur.Stride+k] = v
+		}
+	}
+	blas.Symmetrize(schur)
+	if !be.Potrf(schur) {
+		return nil, false
+	}
+	return func(dst, x blas.General) {
+		inverse(dst, x)
+		s := sums(dst)
+		blas.Potrs(be, schur, s)
+		for k, z := range columns {
+			blas.AddScaled(dst, -s.Data[k], z)
+		}
+	}, true
+}
+
+// spread computes PF = Q·P∘(G·Vᵀ).
 func (s *Reweighted) spread(G blas.General, cells *linop.Cells) {
 	blas.Mul(s.keep.cfg.Backend, s.PF, false, true, G, s.V)
 	cells.Project(s.PF, s.PF)
+	cells.Balance(s.PF)
 }
 
 // weigh computes dst = (w∘(G·Vᵀ))·V.

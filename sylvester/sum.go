@@ -55,7 +55,7 @@ func NewSum(cells *linop.Cells, cfg Config) *Sum {
 // Reweigh gives the cells other weights. What the solver keeps of the kernels serves on.
 func (s *Sum) Reweigh(cells *linop.Cells) {
 	s.cells, s.root, s.rest, s.mask.Cells, s.by.keep.moves = nil, nil, nil, cells, true
-	if cells != nil && !cells.Complete() {
+	if cells != nil && !(cells.Complete() && !cells.IsBalanced()) {
 		s.cells = cells
 		s.root, s.rest = cells.ByOutput()
 		for j, b := range s.root {
@@ -98,10 +98,12 @@ func (s *Sum) Solve(
 	l := float64(Y.Rows)
 	t := target{
 		A: &s.op, cells: s.rest, near: System{K: &s.kbar, L: &s.lbar, Mu: mu},
-		same: len(terms) == 1, product: 2 * l * l * float64(columns), columns: columns,
+		same: len(terms) == 1 && !s.cells.IsBalanced(), product: 2 * l * l * float64(columns), columns: columns,
 	}
 	if s.cells != nil {
-		t.A = &s.mask
+		t.A, t.between = s.cells.Between(&s.mask), s.cells
+		s.cells.Balance(s.by.x)
+		s.cells.Balance(s.by.b)
 	}
 	err = s.by.solve(ctx, t, opt, &res)
 	blas.Copy(C, s.by.x)

@@ -294,8 +294,8 @@ func (c *learning) finish(
 	cmd := c.cmd
 	warn(cmd.ErrOrStderr(), model.Warnings())
 	held, err := results.HeldOut(cmd.Context(), model, again)
-	if err != nil {
-		return work(err)
+	if err != nil { // the model is none the worse for it
+		warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("no error on held-out rows was measured: %v", err)})
 	}
 	if cmd.Context().Err() != nil {
 		d = nil // who interrupts a fit does not wait for the effects of the inputs
@@ -311,6 +311,7 @@ func (c *learning) finish(
 	if err := c.m.print(cmd, results.NewFit(model, seconds, c.out)); err != nil {
 		return err
 	}
+	warn(cmd.ErrOrStderr(), results.HeldOutWarnings(model, held))
 	// The last line is about the error on rows that the model has not learned from.
 	if !c.m.quiet && cmd.Context().Err() == nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "iokl:", results.HeldOutLine(model, held, seconds))

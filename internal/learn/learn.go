@@ -355,10 +355,12 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		err = errors.Join(err, e)
 	}
 	var outputs *columns.Outputs
-	if len(s.Losses) > 1 && err == nil {
-		if outputs, err = m.quantiles(ctx, t, p, so, s.Losses, res); outputs == nil {
-			return nil, err
+	if len(s.Losses) > 1 && (err == nil || errors.Is(err, bcd.ErrNotConverged)) && ctx.Err() == nil {
+		var e error
+		if outputs, e = m.quantiles(ctx, t, p, so, s.Losses, res); outputs == nil {
+			return nil, e
 		}
+		err = errors.Join(err, e)
 		s.Means = outputs.OfTargets(s.Means)
 	}
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Observed: observed, Sum: sum}

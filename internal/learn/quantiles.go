@@ -39,7 +39,8 @@ func Ends(losses []loss.Loss) (list []loss.Loss) {
 }
 
 // quantiles learns the functions of the other losses at the weights and L of res, and makes res one of n·q outputs:
-// those of a target are neighbours, and L becomes L⊗I. It returns the map of all outputs.
+// those of a target are neighbours, and L becomes L⊗I. The relative gap
+// becomes the largest of all. It returns the map of all outputs.
 func (m *Method) quantiles(
 	ctx context.Context, t Training, p *bcd.Problem, so bcd.Options, losses []loss.Loss, res *bcd.Result,
 ) (*columns.Outputs, error) {
@@ -48,7 +49,7 @@ func (m *Method) quantiles(
 	}
 	at := Lead(losses)
 	all, outs := make([]blas.General, len(losses)), make([]*columns.Outputs, len(losses))
-	all[at], outs[at] = res.C, t.Outputs()
+	all[at], outs[at] = res.C, t.Outputs().WithIntercepts(res.Constants)
 	fits, failed := make([]*bcd.Result, len(losses)), make([]error, len(losses))
 	steps := []int{-1, 1}
 	var own []*bcd.LossStep // of each side
@@ -69,7 +70,7 @@ func (m *Method) quantiles(
 			if fits[k] == nil || ctx.Err() != nil {
 				return
 			}
-			all[k], outs[k] = fits[k].C, u.Outputs()
+			all[k], outs[k] = fits[k].C, u.Outputs().WithIntercepts(fits[k].Constants)
 		}
 	}
 	K, _ := t.Kernels()
@@ -90,10 +91,12 @@ func (m *Method) quantiles(
 		default:
 			res.SylvesterSolves += one.SylvesterSolves
 			res.KernelMultiplies += one.KernelMultiplies
+			res.RelativeGap = max(res.RelativeGap, one.RelativeGap)
+			res.Converged = res.Converged && one.Converged
 			open = cmp.Or(open, failed[k])
 		}
 	}
-	res.C, res.L = interleave(all), beside(res.L, len(losses))
+	res.C, res.L, res.Constants = interleave(all), beside(res.L, len(losses)), nil
 	return columns.Join(outs), fault.From(open)
 }
 

@@ -119,6 +119,7 @@ func (m *Method) Path(
 					C[k] = blas.Clone(C[0])
 				}
 				res, err = solveAt(ctx, so.Start.Eta, so.Start.L, C[k], p, so, set)
+				certified = certified && err == nil
 			}
 			if res == nil || ctx.Err() != nil {
 				return fault.From(cmp.Or(err, ctx.Err()))

@@ -36,7 +36,7 @@ func HeldOut(
 	h, err := model.HeldOut(ctx)
 	if errors.Is(err, iokl.ErrInput) && again != nil && len(model.Quantiles()) < 2 {
 		folds := iokl.CVOptions{}.ForFit(model.Certificate().Samples).Folds
-		if model, err = again(folds); err == nil {
+		if model, err = again(folds); model != nil { // one that ended early predicts too
 			h, err = model.HeldOut(ctx)
 		}
 		if err == nil && h.Uncalibrated != nil { // the model that keeps no folds is not calibrated on them
@@ -49,8 +49,8 @@ func HeldOut(
 	return h, err
 }
 
-// HeldOutLine says, for each target in its unit, the held-out error beside that of the mean, how sure these are,
-// and how long the fit took.
+// HeldOutLine says, for each target in its unit, the held-out error beside that of the best constant by the same
+// measure, how sure these are, and how long the fit took.
 func HeldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 	of := struct {
 		*iokl.Chosen
@@ -91,6 +91,10 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 			parts = append(parts, name+" has "+heldOutQuantile(h, j, q[j%len(q)]))
 			continue
 		}
+		if strings.HasPrefix(model.Certificate().Loss, "huber") {
+			parts = append(parts, name+" has "+heldOutMedian(h, j))
+			continue
+		}
 		e := fitError(h.Predictions, h.Targets, j)
 		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(e.RMSE, 3),
 			figure(e.stderr, 2), figure(e.Deviation, 3)))
@@ -110,25 +114,103 @@ func figure(v float64, digits int) string {
 	return text
 }
 
+// heldOutMedian says the median of the absolute errors of output j, which gross errors of targets do not move, and that
+// of the median of the targets.
+func heldOutMedian(h *iokl.HeldOut, j int) string {
+	y, f := heldOutCells(h, j)
+	middle := func(v []float64, p float64) float64 {
+		return stat.Quantile(min(max(p, 0), 1), stat.Empirical, v, nil)
+	}
+	var own, without []float64
+	sorted := slices.Sorted(slices.Values(y))
+	if len(y) == 0 {
+		return "no held-out targets"
+	}
+	constant := middle(sorted, 0.5)
+	for i := range y {
+		own, without = append(own, math.Abs(y[i]-f[i])), append(without, math.Abs(y[i]-constant))
+	}
+	slices.Sort(own)
+	slices.Sort(without)
+	// The ranks of a median of n numbers have a standard deviation of √n/2.
+	rank := 0.5 / math.Sqrt(float64(len(y)))
+	return fmt.Sprintf("a median absolute error of %s ± %s, its median %s", figure(middle(own, 0.5), 3),
+		figure(middle(own, 0.5+rank)/2-middle(own, 0.5-rank)/2, 2), figure(middle(without, 0.5), 3))
+}
+
+// heldOutCells are the targets of output j that are observed, and what is predicted for them.
+func heldOutCells(h *iokl.HeldOut, j int) (y, f []float64) {
+	for i := range h.Targets.RawMatrix().Rows {
+		if v := h.Targets.At(i, j); !math.IsNaN(v) {
+			y, f = append(y, v), append(f, h.Predictions.At(i, j))
+		}
+	}
+	return y, f
+}
+
+// heldOutShare is what held-out targets tell of a quantile.
+type heldOutShare struct {
+	own, constant float64 // mean losses, of the predictions and of the quantile of the targets
+	below         float64 // share of the targets at or below the prediction
+	least, most   float64 // the same without, and with, those that nearly equal it
+	rows          int
+}
+
+// nearlyEqual is a difference, relative to the mean loss of a constant, that tells neither side.
+const nearlyEqual = 1e-4
+
+func shareBelow(h *iokl.HeldOut, j int, tau float64) (s heldOutShare) {
+	l := loss.Loss{Kind: loss.Quantile, Parameter: tau}
+	y, f := heldOutCells(h, j)
+	if s.rows = len(y); s.rows == 0 {
+		return s
+	}
+	n, constant := float64(len(y)), stat.Quantile(tau, stat.Empirical, slices.Sorted(slices.Values(y)), nil)
+	for i := range y {
+		s.own, s.constant = s.own+l.Value(y[i], f[i])/n, s.constant+l.Value(y[i], constant)/n
+	}
+	for i := range y {
+		if y[i] <= f[i] {
+			s.below += 1 / n
+		}
+		if y[i] < f[i]-nearlyEqual*s.constant {
+			s.least += 1 / n
+		}
+		if y[i] <= f[i]+nearlyEqual*s.constant {
+			s.most += 1 / n
+		}
+	}
+	return s
+}
+
 // heldOutQuantile says the mean loss of output j, the quantile τ, that of the quantile of the targets, and the share of
 // the targets below.
 func heldOutQuantile(h *iokl.HeldOut, j int, tau float64) string {
-	l := loss.Loss{Kind: loss.Quantile, Parameter: tau}
-	y := slices.DeleteFunc(mat.Col(nil, j, h.Targets), math.IsNaN)
-	slices.Sort(y)
-	constant := stat.Quantile(tau, stat.Empirical, y, nil)
-	var own, without, below float64
-	for i := range h.Targets.RawMatrix().Rows {
-		if y, f := h.Targets.At(i, j), h.Predictions.At(i, j); !math.IsNaN(y) {
-			own, without = own+l.Value(y, f), without+l.Value(y, constant)
-			if y <= f {
-				below++
-			}
+	s := shareBelow(h, j, tau)
+	return fmt.Sprintf("a loss of %s, the quantile of all %s, and %.1f %% of the targets below", figure(s.own, 3),
+		figure(s.constant, 3), 100*s.below)
+}
+
+// shareErrors is the distance, in standard deviations of a share of independent rows, from which a held-out share tells
+// that a quantile is off.
+const shareErrors = 4
+
+// HeldOutWarnings names quantiles that far more, or far less, of the held-out targets lie below than should.
+func HeldOutWarnings(model *iokl.Model, h *iokl.HeldOut) (lines []string) {
+	q := model.Quantiles()
+	if h == nil || q == nil {
+		return nil
+	}
+	for j, name := range model.OutputNames() {
+		tau := q[j%len(q)]
+		s := shareBelow(h, j, tau)
+		far := shareErrors * math.Sqrt(tau*(1-tau)/max(float64(s.rows), 1))
+		if s.rows > 0 && (s.least > tau+far || s.most < tau-far) {
+			lines = append(lines, fmt.Sprintf("%s: %.1f %% of %d held-out targets lie below the quantile %g: it does "+
+				"not hold for new rows", name, 100*s.below, s.rows, tau))
 		}
 	}
-	n := float64(len(y))
-	return fmt.Sprintf("a loss of %s, its constant %s, and %.1f %% of the targets below", figure(own/n, 3),
-		figure(without/n, 3), 100*below/n)
+	return lines
 }
 
 // ClassesOf names the class of each row of a classifier's outputs.

@@ -191,22 +191,28 @@ func (o *Origin) measure(model *iokl.Model, all blas.General, Y mat.Matrix) erro
 // fitError compares column j of the predictions F with that of the targets Y,
 // those that are missing left out.
 func fitError(F *mat.Dense, Y mat.Matrix, j int) outputError {
-	var y, f, residual, squares []float64
+	var y, f, residual, squares, scaled []float64
 	for i := range F.RawMatrix().Rows {
 		if v := Y.At(i, j); !math.IsNaN(v) {
-			e := v - F.At(i, j)
-			y, f, residual, squares = append(y, v), append(f, F.At(i, j)), append(residual, e), append(squares, e*e)
+			y, f, residual = append(y, v), append(f, F.At(i, j)), append(residual, v-F.At(i, j))
 		}
 	}
 	if len(y) == 0 {
 		return outputError{}
 	}
+	// Squares of squares stay in the range of float64 in this unit.
+	_, exponent := math.Frexp(max(floats.Norm(residual, math.Inf(1)), floats.Norm(y, math.Inf(1))))
+	for i, e := range residual {
+		e, v := math.Ldexp(e, -exponent), math.Ldexp(y[i], -exponent)
+		squares, scaled = append(squares, e*e), append(scaled, v)
+	}
 	var e outputError
 	mse, spread := stat.PopMeanStdDev(squares, nil)
 	if e.RMSE = math.Sqrt(mse); e.RMSE > 0 {
-		e.stderr = stat.StdErr(spread, float64(len(y))) / (2 * e.RMSE)
+		e.stderr = math.Ldexp(stat.StdErr(spread, float64(len(y)))/(2*e.RMSE), exponent)
 	}
-	_, e.Deviation = stat.PopMeanStdDev(y, nil)
+	_, e.Deviation = stat.PopMeanStdDev(scaled, nil)
+	e.RMSE, e.Deviation = math.Ldexp(e.RMSE, exponent), math.Ldexp(e.Deviation, exponent)
 	if e.Deviation > 0 {
 		e.Relative = e.RMSE / e.Deviation
 	}

@@ -249,6 +249,9 @@ func (s *race) add(ctx context.Context, set learn.Setting) error {
 		}
 		if !a.given { // only λ/τ matters
 			a.lambdas = defaults.Path(size * (cmp.Or(set.Tau, outputs) / outputs))
+			if s.data.Loss().Kind == loss.Quantile {
+				a.lambdas = a.lambdas[:defaults.QuantilePoints]
+			}
 		}
 		a.closed = s.table() != nil && set.Learn == learn.Nothing && set.OutputKernel == "" &&
 			dictionary.Exact(set.Kernels) && s.data.Loss().Kind == loss.Squared

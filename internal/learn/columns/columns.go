@@ -56,6 +56,7 @@ type Outputs struct {
 	Calibration *Platt `json:"calibration,omitempty"`
 	Axis        *Axis  `json:"axis,omitempty"` // that the targets are points of; nil for none
 
+	alone     []float64 // what is predicted without kernels where that is not the mean of Scaler; nil where it is
 	deviation []float64 // of each target in the training data; nil in a model that was read from a file
 	loss      loss.Loss
 	base      []float64 // mean loss of the constant 0 of the learned targets; nil for the squared loss
@@ -207,17 +208,38 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	return out, warnings, nil
 }
 
-// WithIntercepts is out with these added to the learned outputs.
+// WithIntercepts is out with these added to the learned outputs; out itself where they are nil.
 func (out *Outputs) WithIntercepts(b []float64) *Outputs {
+	if b == nil {
+		return out
+	}
 	with, n := *out, len(out.Names)
 	if with.Scaler == nil {
 		ones := slices.Repeat([]float64{1}, n)
 		with.Scaler = &Scaler{Mean: make([]float64, n), Scale: ones, Constant: make([]bool, n)}
 	}
+	if with.alone == nil {
+		with.alone = with.Scaler.Mean
+	}
 	shift := make([]float64, n)
 	for k, j := range out.Live {
 		shift[j] = with.Scaler.Scale[j] * b[k]
+		if out.loss.Kind == loss.Logistic { // targets are learned as they are
+			shift[j] -= with.Scaler.Mean[j]
+		}
 	}
+	with.Shift(shift)
+	return &with
+}
+
+// Alone is out for the target j of which only the constant is predicted that is the best without kernels.
+func (out *Outputs) Alone(j int) *Outputs {
+	if out.alone == nil {
+		return out
+	}
+	with := *out
+	shift := make([]float64, len(out.Names))
+	shift[j] = out.alone[j] - out.Scaler.Mean[j]
 	with.Shift(shift)
 	return &with
 }

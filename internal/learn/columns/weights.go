@@ -166,14 +166,6 @@ func (out *Outputs) Relative(j int, y, f float64) float64 {
 	return out.loss.Value(y, f) / out.base[j]
 }
 
-// Offsets are the log odds that learned outputs of the logistic loss are added to; nil for 0, and for other losses.
-func (out *Outputs) Offsets() []float64 {
-	if out.loss.Kind != loss.Logistic || out.Scaler == nil {
-		return nil
-	}
-	return Pick(out.Scaler.Mean, out.Live)
-}
-
 // uncross puts the quantiles of every target into ascending order.
 func (out *Outputs) uncross(F blas.General) {
 	if q := len(out.Quantiles); q > 1 {
@@ -195,6 +187,7 @@ func Join(outs []*Outputs) *Outputs {
 		if texts = append(texts, strings.TrimPrefix(out.Loss, "quantile:")); k == 0 && out.Scaler != nil {
 			n := len(out.Names) * q
 			all.Scaler = &Scaler{Mean: make([]float64, n), Scale: make([]float64, n), Constant: make([]bool, n)}
+			all.alone = make([]float64, n)
 		}
 	}
 	all.Loss = "quantile:" + strings.Join(texts, ",")
@@ -205,6 +198,9 @@ func Join(outs []*Outputs) *Outputs {
 			if s := all.Scaler; s != nil {
 				s.Mean[j*q+k], s.Scale[j*q+k], s.Constant[j*q+k] = out.Scaler.Mean[j], out.Scaler.Scale[j],
 					out.Scaler.Constant[j]
+				if all.alone[j*q+k] = s.Mean[j*q+k]; out.alone != nil {
+					all.alone[j*q+k] = out.alone[j]
+				}
 			}
 		}
 	}

@@ -71,6 +71,7 @@ func (m *Model) UseMeans(targets []int) (names []string) {
 	for k, j := range m.Out.Live {
 		if slices.Contains(targets, j) {
 			m.Basis.silence(k)
+			m.Out = m.Out.Alone(j)
 			names = append(names, m.Out.Names[j])
 		}
 	}

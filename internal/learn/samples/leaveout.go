@@ -101,17 +101,12 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 		K.SetWeights(eta)
 		return sylvester.Decompose(ctx, K, be)
 	}
-	l, D := s.Z.Rows, s.maps.Dim()
-	F := blas.NewGeneral(l, D)
-	if err := s.maps.Transform(F, s.Z); err != nil {
-		return nil, fault.From(err)
+	F, err := s.features(eta)
+	if err != nil {
+		return nil, err
 	}
-	roots := make([]float64, 0, D)
-	for j, d := range s.maps.Blocks() {
-		roots = append(roots, slices.Repeat([]float64{math.Sqrt(eta[j])}, d)...)
-	}
-	blas.ScaleColumns(F, roots)
-	if D >= l {
+	D := F.Cols
+	if D >= F.Rows {
 		K := blas.Product(be, false, true, F, F)
 		return sylvester.Decompose(ctx, linop.NewDense(K, be), be)
 	}
@@ -136,6 +131,54 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 	return &sylvester.Decomposition{T: T, Sigma: dec.Sigma[q:]}, nil
 }
 
+// features are Z_η.
+func (s *leaveOut) features(eta []float64) (F blas.General, err error) {
+	F = blas.NewGeneral(s.Z.Rows, s.maps.Dim())
+	if err := s.maps.Transform(F, s.Z); err != nil {
+		return F, fault.From(err)
+	}
+	roots := make([]float64, 0, F.Cols)
+	for j, d := range s.maps.Blocks() {
+		roots = append(roots, slices.Repeat([]float64{math.Sqrt(eta[j])}, d)...)
+	}
+	blas.ScaleColumns(F, roots)
+	return F, nil
+}
+
+// free is the eigenvalue of a direction that is not penalised.
+const free = 0x1p500
+
+// withConstant is the decomposition of H·K_η·H, H = I − 11ᵀ/l, whose last eigenvector is the constant, with the
+// eigenvalue free: that of regression with a constant. It returns K_η, and the trace of H·K_η·H.
+func (s *leaveOut) withConstant(ctx context.Context, eta []float64) (
+	dec *sylvester.Decomposition, K linop.Operator, trace float64, err error,
+) {
+	be := blas.Or(s.opt.Backend)
+	if terms, _ := s.Kernels(); terms != nil {
+		terms.SetWeights(eta)
+		K = terms
+	} else {
+		F, err := s.features(eta)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		K = linop.NewDense(blas.Product(be, false, true, F, F), be)
+	}
+	l := K.Dim()
+	D := blas.NewGeneral(l, l)
+	(&linop.Centered{A: K}).Dense(D)
+	trace = blas.Trace(D)
+	for i := range D.Data { // an eigenvalue above all others
+		D.Data[i] += 2 * max(trace, math.SmallestNonzeroFloat64) / float64(l)
+	}
+	if dec, err = sylvester.Decompose(ctx, linop.NewDense(D, be), be); err != nil {
+		return nil, nil, 0, err
+	}
+	dec = dec.Clip()
+	dec.Sigma[l-1] = free
+	return dec, K, trace, nil
+}
+
 const (
 	// residualSamples is how many samples, at most, residuals are measured on: the median of so many absolute values
 	// has a standard error of 4 %. The number bounds the order of a decomposition.
@@ -150,6 +193,7 @@ type residuals struct {
 	F, C      blas.General // predictions by these fits, and the coefficients of all samples
 	eta       []float64
 	L         *linop.Spectral // diagonal
+	constants []float64       // of the learned outputs
 	deviation []float64
 }
 
@@ -162,11 +206,11 @@ func (s *leaveOut) residuals(ctx context.Context) (r *residuals, err error) {
 	if eta == nil {
 		eta = slices.Repeat([]float64{1 / float64(len(s.names))}, len(s.names))
 	}
-	dec, err := s.decompose(ctx, eta)
+	dec, K, trace, err := s.withConstant(ctx, eta)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	lo := sylvester.NewLeaveOut(dec.Clip(), s.opt.Backend)
+	lo := sylvester.NewLeaveOut(dec, s.opt.Backend)
 	l, n := s.Y.Rows, s.Y.Cols
 	r = &residuals{eta: eta, F: blas.NewGeneral(l, n), C: blas.NewGeneral(l, n), L: linop.ScaledIdentity(n, 1)}
 	r.deviation = columns.Deviations(s.Y, s.W)
@@ -177,7 +221,7 @@ func (s *leaveOut) residuals(ctx context.Context) (r *residuals, err error) {
 	}
 	least := slices.Clone(r.deviation)
 	floats.Scale(1/float64(l), least) // about the smallest of l normal errors, where targets are rounded
-	Z, R, mus := blas.NewGeneral(l, n), blas.NewGeneral(l, n), defaults.Path(floats.Sum(dec.Sigma))
+	Z, R, mus := blas.NewGeneral(l, n), blas.NewGeneral(l, n), defaults.Path(trace)
 	for range residualSteps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -219,7 +263,19 @@ func (s *leaveOut) residuals(ctx context.Context) (r *residuals, err error) {
 	if err = lo.Use(r.L, Z); err == nil {
 		err = lo.At(r.C, 1)
 	}
-	return r, fault.From(err)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	K.Apply(R, r.C)
+	r.L.MulRight(blas.Or(s.opt.Backend), R, R)
+	r.constants = make([]float64, n) // the means of Z − C − F
+	for i := range l {
+		for j := range n {
+			at := i*n + j
+			r.constants[j] += (Z.Data[at] - r.C.Data[at] - R.Data[at]) / float64(l)
+		}
+	}
+	return r, nil
 }
 
 // winsorize writes the pseudo-observations to Z.
@@ -310,7 +366,7 @@ func (r *Rows) Winsorize(ctx context.Context, specs []string) error {
 	if err != nil || res == nil {
 		return err
 	}
-	m := t.Model(&bcd.Result{Eta: res.eta, L: res.L, C: res.C})
+	m := t.Model(&bcd.Result{Eta: res.eta, L: res.L, C: res.C, Constants: res.constants})
 	r.pseudo = blas.Like(r.y)
 	if err := m.Predict(ctx, r.pseudo, r.x); err != nil {
 		return err

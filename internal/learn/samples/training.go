@@ -81,11 +81,16 @@ func keepsRows(Y, W blas.General, l loss.Loss) bool {
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
 func (t *training) Space() bcd.Space {
-	if t.known != nil {
-		return bcd.NewWeighted(t.known, t.Y, t.W)
+	var K linop.Sum = t.known
+	if K == nil {
+		if terms, _ := t.Kernels(); terms != nil {
+			K = terms
+		}
 	}
-	if K, Y := t.Kernels(); K != nil {
-		return bcd.NewLoss(K, Y, t.W, t.opt.Columns.Loss, t.out.Offsets())
+	if K != nil {
+		// By squares, columns of inputs and targets have means of 0, by their weights.
+		l := t.opt.Columns.Loss
+		return bcd.NewLoss(K, t.Y, t.W, l, l.Kind != loss.Squared)
 	}
 	yy := floats.Sum(t.sums.YY)
 	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
@@ -186,7 +191,8 @@ func (t *training) Source() (s model.Source) {
 
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
-	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
+	out := t.out.WithIntercepts(res.Constants)
+	m := &model.Model{In: t.in, Out: out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
 	m.Remember(t.dict, t.maps)
 	be := t.opt.Backend
 	if t.added != nil {
