@@ -58,7 +58,7 @@ func FitClasses(ctx context.Context, X mat.Matrix, labels []string, opt Options)
 
 // classesOf makes data of a table and class labels.
 func classesOf(X mat.Matrix, labels []string, opt Options) (learn.Data, checked, error) {
-	Y, classes := OneHot(labels)
+	Y, classes := OneHot(seenLabels(labels, opt.Weights))
 	if len(classes) < 2 {
 		return nil, checked{}, fault.Input("%d samples of one class: there is nothing to tell apart", len(labels))
 	}
@@ -86,37 +86,26 @@ func OneHot(labels []string) (Y *mat.Dense, classes []string) { return columns.O
 
 // rowsOf checks the options and makes data of a table, whose targets stand for classes unless these are nil.
 func rowsOf(X, Y mat.Matrix, asked Options, classes []string) (learn.Data, checked, error) {
-	opt, err := asked.check(false, classes)
+	x := raw(X)
+	t, opt, err := asked.targets(x, raw(Y), false, classes)
 	if err != nil {
-		return nil, opt, err
-	}
-	x, y := raw(X), raw(Y)
-	if err := opt.place(y.Cols); err != nil {
 		return nil, opt, err
 	}
 	so := opt.samples()
-	w, err := opt.weights(y)
-	if err != nil {
-		return nil, opt, err
-	}
-	if rows := columns.Observed(y); len(rows) < y.Rows && x.Rows == y.Rows && !so.Columns.StrictOutputs {
+	if rows := columns.Observed(t.y); len(rows) < t.y.Rows && x.Rows == t.y.Rows {
+		l := t.y.Rows - len(t.without)
 		if len(rows) < 2 {
 			return nil, opt, fault.Input("targets are observed in %d of %d rows: that is not enough to learn from",
-				len(rows), y.Rows)
+				len(rows), l)
 		}
-		if len(opt.CV.Groups) == y.Rows {
-			opt.CV.Groups = columns.Pick(opt.CV.Groups, rows)
+		if len(rows) < l {
+			so.Columns.Notes = append(so.Columns.Notes,
+				fmt.Sprintf("left out %d of %d rows, of which no target is observed", l-len(rows), l))
 		}
-		so.Columns.Notes = append(so.Columns.Notes,
-			fmt.Sprintf("left out %d of %d rows, of which no target is observed", y.Rows-len(rows), y.Rows))
-		if opt.CV.Folds <= y.Rows {
-			opt.CV.Folds = min(opt.CV.Folds, len(rows))
-		}
-		x, y = blas.TakeRows(x, rows), blas.TakeRows(y, rows)
-		if w.Data != nil {
-			w = blas.TakeRows(w, rows)
-		}
+		x = blas.TakeRows(x, rows)
+		t.take(rows, &opt.CV)
 	}
+	y, w := t.y, t.w
 	if opt.Lambda == 0 {
 		var inputs, targets []string
 		if so.Columns.ScaleInputs {
@@ -133,20 +122,22 @@ func rowsOf(X, Y mat.Matrix, asked Options, classes []string) (learn.Data, check
 
 // gramsOf checks the options and makes data of Gram matrices.
 func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, asked Options) (learn.Data, checked, error) {
-	opt, err := asked.check(true, nil)
+	t, opt, err := asked.targets(blas.General{}, raw(Y), true, nil)
 	if err != nil {
 		return nil, opt, err
 	}
 	opt.Kernels, opt.CV.Kernels = nil, nil
-	y := raw(Y)
-	if err := opt.place(y.Cols); err != nil {
-		return nil, opt, err
+	Ks := raws(grams)
+	if len(t.without) > 0 {
+		rows := columns.Others(t.without, t.y.Rows)
+		for j, K := range Ks {
+			if K.Rows == t.y.Rows && K.Cols == t.y.Rows { // others are refused
+				Ks[j] = columns.Take(blas.TakeRows(K, rows), rows)
+			}
+		}
+		t.take(rows, &opt.CV)
 	}
-	w, err := opt.weights(y)
-	if err != nil {
-		return nil, opt, err
-	}
-	d, err := samples.NewGrams(ctx, raws(grams), y, w, opt.samples())
+	d, err := samples.NewGrams(ctx, Ks, t.y, t.w, opt.samples())
 	return d, opt, err
 }
 
