@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,27 +93,37 @@ func (d *dataFlags) besides(cmd *cobra.Command, flag, value string) (*table.Tabl
 	return t, nil
 }
 
-// read reads weights, noise and the axis of the outputs.
+// readWeights reads the weights, ahead of the data: rows of weight 0 are then as blank, whatever they hold.
+func (w *weightFlags) readWeights(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) error {
+	if w.weights == "" {
+		return nil
+	}
+	t, err := d.besides(cmd, "--weights", w.weights)
+	if err != nil {
+		return err
+	}
+	opt.Weights, d.blank = blas.Dense(t.Data), make([]bool, t.Data.Rows)
+	for i := range d.blank {
+		d.blank[i] = !slices.ContainsFunc(blas.Row(t.Data, i), func(v float64) bool { return v != 0 })
+	}
+	return nil
+}
+
+// read reads noise and the axis of the outputs.
 func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) (err error) {
 	if w.axis != "" {
 		if opt.OutputAxis, opt.AxisNames, err = readAxis(cmd, d, w.axis, opt.OutputNames); err != nil {
 			return err
 		}
 	}
-	for _, r := range []struct {
-		flag, value string
-		to          *mat.Matrix
-	}{{"--weights", w.weights, &opt.Weights}, {"--noise", w.noise, &opt.Noise}} {
-		if r.value == "" || r.to == &opt.Noise && w.learnsNoise() {
-			continue
-		}
-		t, err := d.besides(cmd, r.flag, r.value)
-		if err != nil {
-			return err
-		}
-		*r.to = blas.Dense(t.Data)
+	if w.noise == "" || w.learnsNoise() {
+		return nil
 	}
-	return nil
+	t, err := d.besides(cmd, "--noise", w.noise)
+	if err == nil {
+		opt.Noise = blas.Dense(t.Data)
+	}
+	return err
 }
 
 // readAxis reads points, a row each, and the names of their coordinates, nil where the file has none. The word header
