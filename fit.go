@@ -183,8 +183,8 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if m.learned.Folds = folds; folds == nil && err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m)
 	}
-	if c := d.Abilities().InMemory; c != nil && m.learned.LogOdds() && m.learned.HasFolds() {
-		m.learned.Calibrate(c.Weight)
+	if m.learned.LogOdds() && m.learned.HasFolds() {
+		m.learned.Calibrate()
 	}
 	return m, err
 }
@@ -332,6 +332,13 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 	if m != nil {
 		if m.learned.Spread = spread; m.learned.Folds == nil {
 			spread.Folds = nil
+		}
+		_, _, W := given.Matrices() // what the noise makes of these is told by spread
+		for k := range m.learned.Folds {
+			f := &m.learned.Folds[k]
+			if f.W = W; W.Data != nil {
+				f.W = blas.TakeRows(W, f.Rows)
+			}
 		}
 	}
 	return m, err

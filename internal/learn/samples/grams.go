@@ -119,11 +119,9 @@ func (g *Grams) Train(
 }
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
-func (g *Grams) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
-	Y = m.Out.Targets(blas.TakeRows(g.y, s.Test))
-	F = blas.NewGeneral(Y.Rows, Y.Cols)
-	err = m.Cross(F, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, s) })
-	return Y, F, err
+func (g *Grams) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (model.Fold, error) {
+	f := g.heldOut(m, s)
+	return f, m.Cross(f.F, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, s) })
 }
 
 // cross is K_η between the samples left out and those to train on.

@@ -101,10 +101,9 @@ func (r *Rows) ByLoss(l loss.Loss) (learn.InMemory, error) {
 func (r *Rows) Columns() []int { return columns.Measure(r.x).Varying() }
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
-func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
-	Y = m.Out.Targets(blas.TakeRows(r.y, s.Test))
-	F = blas.NewGeneral(Y.Rows, Y.Cols)
-	return Y, F, m.Predict(ctx, F, blas.TakeRows(r.x, s.Test))
+func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (model.Fold, error) {
+	f := r.heldOut(m, s)
+	return f, m.Predict(ctx, f.F, blas.TakeRows(r.x, s.Test))
 }
 
 // coded holds some of the samples as kernels and solvers see them.

@@ -11,6 +11,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
@@ -71,8 +72,15 @@ func (o *observed) weighed() *linop.Cells {
 // Loss is the loss that targets are learned by.
 func (o *observed) Loss() loss.Loss { return o.opt.Columns.Loss }
 
-// Weight is that of target j of sample i.
-func (o *observed) Weight(i, j int) float64 { return columns.WeightAt(o.w, i, j) }
+// heldOut is the samples to test on without their predictions by m, for which there is room.
+func (o *observed) heldOut(m *model.Model, s learn.Split) model.Fold {
+	f := model.Fold{Model: m, Rows: s.Test, Y: m.Out.Targets(blas.TakeRows(o.y, s.Test)), W: rowsOf(o.w, s.Test)}
+	if f.W.Cols > 1 {
+		f.W = m.Out.Targets(f.W)
+	}
+	f.F = blas.NewGeneral(f.Y.Rows, f.Y.Cols)
+	return f
+}
 
 // Plain reports whether targets are learned by squares without weights.
 func (o *observed) Plain() bool { return o.w.Data == nil && o.Loss().Kind == loss.Squared }
