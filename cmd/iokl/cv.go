@@ -223,7 +223,7 @@ func (c *learning) keep(model *iokl.Model, err error, p *progress, d *data) (sav
 	if heldErr != nil {
 		return false, work(heldErr)
 	}
-	if err := noteOrigin(cmd, model, d, held); err != nil {
+	if err := c.noteOrigin(model, d, held); err != nil {
 		return false, work(err)
 	}
 	if err := keep(cmd, model, c.out, ""); err != nil {

@@ -223,17 +223,19 @@ func newFitCmd() *cobra.Command {
 
 // noteOrigin notes in the model how it came about, with effects of the inputs on d; nil for data that are not in
 // memory.
-func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldOut) error {
+func (c *learning) noteOrigin(model *iokl.Model, d *data, held *iokl.HeldOut) error {
+	cmd, W := c.cmd, c.opt.Weights
 	command, keep := commandLine(cmd), cmd.Flag("keep").Value.String()
 	if d == nil || d.X == nil {
-		return results.Note(model, command, keep, nil, nil, held)
+		return results.Note(model, command, keep, nil, nil, nil, held)
 	}
 	Y, _ := d.source().Targets(iokl.Options{})
 	X := d.X.Data
 	if rows := d.seen(); len(rows) < X.Rows {
 		X, Y = blas.TakeRows(X, rows), blas.Dense(blas.TakeRows(blas.Raw(Y), rows))
+		W = blas.Dense(blas.TakeRows(blas.Raw(W), rows))
 	}
-	return results.Note(model, command, keep, blas.Dense(X), Y, held)
+	return results.Note(model, command, keep, blas.Dense(X), Y, W, held)
 }
 
 // keep saves the model, compact where that is asked for, and writes the page about it, where these have names.
@@ -308,7 +310,7 @@ func (c *learning) finish(
 		d = nil // who interrupts a fit does not wait for the effects of the inputs
 	}
 	if c.out != "" || c.page != "" {
-		if err := noteOrigin(cmd, model, d, held); err != nil {
+		if err := c.noteOrigin(model, d, held); err != nil {
 			return work(err)
 		}
 	}

@@ -73,17 +73,18 @@ func heldBy(h *iokl.HeldOut) string {
 
 func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	if model.Classes() != nil {
-		right, most, _, rows := shares(confusionOf(h.Predictions, h.Targets))
-		s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, nil))
+		right, most, _ := shares(confusionOf(h.Predictions, h.Targets, h.Weights))
+		Q, truth, w := outcomes(model, h.Probabilities, h, nil)
+		s := scoreProbabilities(Q, truth, w)
 		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%; %s", 100*right,
-			100*math.Sqrt(right*(1-right)/float64(rows)), 100*most, say("score", s))
+			100*math.Sqrt(right*(1-right)/effective(w)), 100*most, say("score", s))
 	}
 	const listed = 5
 	var parts []string
 	names := model.OutputNames()
 	for j, name := range names[:min(listed, len(names))] {
 		if h.Probabilities != nil {
-			s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, []int{j}))
+			s := scoreProbabilities(outcomes(model, h.Probabilities, h, []int{j}))
 			parts = append(parts, name+" has "+say("score", s))
 			continue
 		}
@@ -91,7 +92,7 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 			parts = append(parts, name+" has "+heldOutQuantile(h, j, q[j%len(q)]))
 			continue
 		}
-		e := fitError(h.Predictions, h.Targets, j)
+		e := fitError(h.Predictions, h.Targets, h.Weights, j)
 		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(e.RMSE, 3),
 			figure(e.stderr, 2), figure(e.Deviation, 3)))
 	}
@@ -114,19 +115,18 @@ func figure(v float64, digits int) string {
 // the targets below.
 func heldOutQuantile(h *iokl.HeldOut, j int, tau float64) string {
 	l := loss.Loss{Kind: loss.Quantile, Parameter: tau}
-	y := slices.DeleteFunc(mat.Col(nil, j, h.Targets), math.IsNaN)
-	slices.Sort(y)
-	constant := stat.Quantile(tau, stat.Empirical, y, nil)
+	y, f, w := cells(h.Predictions, h.Targets, h.Weights, j)
+	sorted, by := slices.Clone(y), slices.Clone(w)
+	stat.SortWeighted(sorted, by)
+	constant := stat.Quantile(tau, stat.Empirical, sorted, by)
 	var own, without, below float64
-	for i := range h.Targets.RawMatrix().Rows {
-		if y, f := h.Targets.At(i, j), h.Predictions.At(i, j); !math.IsNaN(y) {
-			own, without = own+l.Value(y, f), without+l.Value(y, constant)
-			if y <= f {
-				below++
-			}
+	for i, w := range w {
+		own, without = own+w*l.Value(y[i], f[i]), without+w*l.Value(y[i], constant)
+		if y[i] <= f[i] {
+			below += w
 		}
 	}
-	n := float64(len(y))
+	n := floats.Sum(w)
 	return fmt.Sprintf("a loss of %s, its constant %s, and %.1f %% of the targets below", figure(own/n, 3),
 		figure(without/n, 3), 100*below/n)
 }
@@ -177,59 +177,84 @@ type probabilityScore struct {
 	Brier    float64 `json:"brier"`    // mean of Σ(p_k − y_k)² over the classes k, of two classes half of it
 }
 
-// outcomes are the probabilities of held-out rows and the numbers of their true classes. Those P of targets 1 become
-// rows for 0 and 1, one for each observed cell of the targets.
-func outcomes(model *iokl.Model, P, Y *mat.Dense, targets []int) (Q *mat.Dense, truth []int) {
-	rows := Y.RawMatrix().Rows
+// outcomes are the probabilities P of held-out rows, the numbers of their true classes and their weights. P of targets 1
+// become rows for 0 and 1, one for each observed cell of the targets.
+func outcomes(model *iokl.Model, P *mat.Dense, h *iokl.HeldOut, targets []int) (Q *mat.Dense, truth []int, w []float64) {
 	if model.Classes() != nil {
-		for i := range rows {
-			truth = append(truth, floats.MaxIdx(Y.RawRowView(i)))
+		for i := range h.Targets.RawMatrix().Rows {
+			truth, w = append(truth, floats.MaxIdx(h.Targets.RawRowView(i))), append(w, rowWeight(h.Weights, i))
 		}
-		return P, truth
+		return P, truth, w
 	}
 	var pairs []float64
 	for _, j := range targets {
-		for i := range rows {
-			if y := Y.At(i, j); !math.IsNaN(y) {
-				pairs, truth = append(pairs, 1-P.At(i, j), P.At(i, j)), append(truth, int(y))
+		y, p, own := cells(P, h.Targets, h.Weights, j)
+		for i := range y {
+			pairs, truth = append(pairs, 1-p[i], p[i]), append(truth, int(y[i]))
+		}
+		w = append(w, own...)
+	}
+	if truth == nil {
+		return new(mat.Dense), nil, nil
+	}
+	return mat.NewDense(len(truth), 2, pairs), truth, w
+}
+
+// cells are the observed cells y of column j of the targets, what F has there, and their weights W, which are 1 for nil.
+func cells(F *mat.Dense, Y mat.Matrix, W *mat.Dense, j int) (y, f, w []float64) {
+	for i := range F.RawMatrix().Rows {
+		if v := Y.At(i, j); !math.IsNaN(v) {
+			y, f, w = append(y, v), append(f, F.At(i, j)), append(w, 1)
+			if W != nil {
+				w[len(w)-1] = W.At(i, j)
 			}
 		}
 	}
-	if truth == nil {
-		return new(mat.Dense), nil
-	}
-	return mat.NewDense(len(truth), 2, pairs), truth
+	return y, f, w
 }
 
-// scoreProbabilities compares probabilities, a row for each sample, with the true classes.
-func scoreProbabilities(P *mat.Dense, truth []int) (s probabilityScore) {
+// rowWeight is the mean weight of the cells of a row.
+func rowWeight(W *mat.Dense, i int) float64 {
+	if W == nil {
+		return 1
+	}
+	return stat.Mean(W.RawRowView(i), nil)
+}
+
+// effective is how many values of equal weight have a mean as sure as those of the weights w.
+func effective(w []float64) float64 {
+	return floats.Sum(w) * floats.Sum(w) / max(floats.Dot(w, w), math.SmallestNonzeroFloat64)
+}
+
+// scoreProbabilities compares probabilities, a row for each sample of the weights w, with the true classes.
+func scoreProbabilities(P *mat.Dense, truth []int, w []float64) (s probabilityScore) {
 	rows, n := P.Dims()
-	share, logs := make([]float64, n), make([]float64, rows)
+	share, logs, all := make([]float64, n), make([]float64, rows), floats.Sum(w)
 	for i, is := range truth {
-		share[is] += 1 / float64(rows)
+		share[is] += w[i] / all
 		for k, p := range P.RawRowView(i) {
 			if k == is {
 				logs[i] = -math.Log(max(p, 0x1p-52)) // a probability that rounds to 0 is not told from 0x1p-52
 				p = 1 - p
 			}
-			s.Brier += p * p / float64(rows)
+			s.Brier += p * p * w[i] / all
 		}
 	}
 	if n == 2 {
 		s.Brier /= 2
 	}
 	var deviation float64
-	s.LogLoss, deviation = stat.PopMeanStdDev(logs, nil)
-	s.StdErr, s.Constant = stat.StdErr(deviation, float64(rows)), stat.Entropy(share)
+	s.LogLoss, deviation = stat.PopMeanStdDev(logs, w)
+	s.StdErr, s.Constant = stat.StdErr(deviation, effective(w)), stat.Entropy(share)
 	return s
 }
 
 // trust fills in how the probabilities of held-out rows hold, and those before their calibration.
 func (o *Origin) trust(model *iokl.Model, h *iokl.HeldOut) {
 	add := func(P *mat.Dense) []probabilityBin {
-		P, truth := outcomes(model, P, h.Targets, spaced(len(model.OutputNames()), len(model.OutputNames())))
-		o.Scores = append(o.Scores, scoreProbabilities(P, truth))
-		return reliability(P, func(i int) bool { return floats.MaxIdx(P.RawRowView(i)) == truth[i] })
+		P, truth, w := outcomes(model, P, h, spaced(len(model.OutputNames()), len(model.OutputNames())))
+		o.Scores = append(o.Scores, scoreProbabilities(P, truth, w))
+		return reliability(P, w, func(i int) bool { return floats.MaxIdx(P.RawRowView(i)) == truth[i] })
 	}
 	o.Reliability = add(h.Probabilities)
 	if h.Uncalibrated != nil && h.Uncalibrated != h.Probabilities {
