@@ -224,10 +224,10 @@ func newFitCmd() *cobra.Command {
 // noteOrigin notes in the model how it came about, with effects of the inputs on d; nil for data that are not in
 // memory.
 func (c *learning) noteOrigin(model *iokl.Model, d *data, held *iokl.HeldOut) error {
-	cmd, W := c.cmd, c.opt.Weights
-	command, keep := commandLine(cmd), cmd.Flag("keep").Value.String()
+	o := results.Origin{Command: commandLine(c.cmd), Keep: c.d.keep, Weights: c.cost.columns()}
+	W := c.opt.Weights
 	if d == nil || d.X == nil {
-		return results.Note(model, command, keep, nil, nil, nil, held)
+		return results.Note(model, o, nil, nil, nil, held)
 	}
 	Y, _ := d.source().Targets(iokl.Options{})
 	X := d.X.Data
@@ -235,7 +235,7 @@ func (c *learning) noteOrigin(model *iokl.Model, d *data, held *iokl.HeldOut) er
 		X, Y = blas.TakeRows(X, rows), blas.Dense(blas.TakeRows(blas.Raw(Y), rows))
 		W = blas.Dense(blas.TakeRows(blas.Raw(W), rows))
 	}
-	return results.Note(model, command, keep, blas.Dense(X), Y, W, held)
+	return results.Note(model, o, blas.Dense(X), Y, W, held)
 }
 
 // keep saves the model, compact where that is asked for, and writes the page about it, where these have names.

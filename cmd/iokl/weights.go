@@ -4,7 +4,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -70,6 +73,59 @@ func (w *weightFlags) begin(d *dataFlags, stream bool, opt *iokl.Options) error 
 		return errors.New("--noise and --loss are for data in memory, not for --stream, which takes --weights of rows")
 	}
 	return nil
+}
+
+// indices is a list of columns by their numbers.
+var indices = regexp.MustCompile(`^[\d\s,-]+$`)
+
+// columns are the names of the columns of --x that hold the weights; "" where they come from a file, or have none.
+func (w *weightFlags) columns() string {
+	if w.weights == "" || isFile(w.weights) || indices.MatchString(w.weights) {
+		return ""
+	}
+	return w.weights
+}
+
+// readWeights reads the weights of the rows to predict, which say how wide intervals are: those of --weights, or of the
+// columns that the weights of the training rows came from, where --x has them.
+func (p *predictFlags) readWeights(cmd *cobra.Command, model *iokl.Model) error {
+	given := weightFlags{weights: p.weights}
+	switch {
+	case p.weights != "" && (p.sure.Level == 0 || model.Classes() != nil):
+		return status.Input("--weights says how wide intervals of targets are: give --interval, of a model of numbers")
+	case p.sure.Level == 0 || model.Classes() != nil:
+		return nil
+	case p.weights == "":
+		o, err := results.OriginOf(model)
+		if err != nil || o.Weights == "" || p.x == "" {
+			return err
+		}
+		if once(p.x) {
+			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("--x %s can be read once alone: intervals are of the width "+
+				"of weight 1; --weights FILE gives others", p.x)})
+			return nil
+		}
+		opt := p.options()
+		opt.Columns = func(names []string, cols int) ([]int, error) {
+			if _, err := selectColumns(o.Weights, "--weights", names, cols); err == nil {
+				given.weights = o.Weights
+			}
+			return []int{0}, nil
+		}
+		r, err := table.Open(p.x, opt)
+		if err != nil || r.Close() != nil || given.weights == "" {
+			return err
+		}
+	}
+	var opt iokl.Options
+	if err := given.begin(&p.dataFlags, false, &opt); err != nil {
+		return err
+	}
+	t, err := p.besides(cmd, "--weights", given.weights)
+	if err == nil {
+		p.sure.all = t.Data
+	}
+	return err
 }
 
 // besides reads what a flag says beside the data: a file, or columns of --x.

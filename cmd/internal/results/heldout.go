@@ -221,6 +221,16 @@ func rowWeight(W *mat.Dense, i int) float64 {
 	return stat.Mean(W.RawRowView(i), nil)
 }
 
+// meanOf is the mean of values of the weights w, and its standard error.
+func meanOf(values, w []float64) (mean, stderr float64) {
+	mean = stat.Mean(values, w)
+	all := floats.Sum(w)
+	for i, v := range values {
+		stderr = math.Hypot(stderr, w[i]/all*(v-mean))
+	}
+	return mean, stderr
+}
+
 // effective is how many values of equal weight have a mean as sure as those of the weights w.
 func effective(w []float64) float64 {
 	return floats.Sum(w) * floats.Sum(w) / max(floats.Dot(w, w), math.SmallestNonzeroFloat64)
@@ -243,9 +253,8 @@ func scoreProbabilities(P *mat.Dense, truth []int, w []float64) (s probabilitySc
 	if n == 2 {
 		s.Brier /= 2
 	}
-	var deviation float64
-	s.LogLoss, deviation = stat.PopMeanStdDev(logs, w)
-	s.StdErr, s.Constant = stat.StdErr(deviation, effective(w)), stat.Entropy(share)
+	s.LogLoss, s.StdErr = meanOf(logs, w)
+	s.Constant = stat.Entropy(share)
 	return s
 }
 

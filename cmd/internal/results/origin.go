@@ -27,6 +27,8 @@ import (
 type Origin struct {
 	Command string `json:"command,omitempty"`
 	Keep    string `json:"keep,omitempty"` // columns that identify rows
+	// names of the columns that hold the weights of rows; "" where these come from elsewhere
+	Weights string `json:"weights,omitempty"`
 	Rows    int    `json:"rows,omitempty"` // of the training data that Errors are measured on
 	// how they were held out; "" for rows that the model was fitted to
 	HeldOut string        `json:"held_out,omitempty"`
@@ -79,13 +81,12 @@ const (
 	kernelValues  = 4e8 // that may be computed for effects where inputs and outputs are few, see rowsForEffects
 )
 
-// Note notes in the model how it came about: the command, the columns that identify rows, its errors on held-out rows,
+// Note notes in the model how it came about: what o says of the command, its errors on held-out rows,
 // or on its own where held is nil, and effects of the inputs on the training data X and Y, which may be nil. W are the
 // weights of the rows or cells of Y, nil for 1.
 func Note(
-	model *iokl.Model, command, keep string, X *mat.Dense, Y, W mat.Matrix, held *iokl.HeldOut,
+	model *iokl.Model, o Origin, X *mat.Dense, Y, W mat.Matrix, held *iokl.HeldOut,
 ) error {
-	o := Origin{Command: command, Keep: keep}
 	if held != nil {
 		o.holdOut(model, held)
 	}
@@ -211,9 +212,9 @@ func fitError(F *mat.Dense, Y mat.Matrix, W *mat.Dense, j int) outputError {
 		squares[i] = residual[i] * residual[i]
 	}
 	var e outputError
-	mse, spread := stat.PopMeanStdDev(squares, w)
+	mse, stderr := meanOf(squares, w)
 	if e.RMSE = math.Sqrt(mse); e.RMSE > 0 {
-		e.stderr = stat.StdErr(spread, effective(w)) / (2 * e.RMSE)
+		e.stderr = stderr / (2 * e.RMSE)
 	}
 	_, e.Deviation = stat.PopMeanStdDev(y, w)
 	if e.Deviation > 0 {
