@@ -251,8 +251,7 @@ func OutOfFold(
 	ctx context.Context, d InMemory, p Folding, atOnce int, fit func(ctx context.Context, d Data,
 		rows []int) (*model.Model, error),
 ) ([]model.Fold, error) {
-	l, _ := d.Size()
-	splits, err := p.Deal(l)
+	splits, err := d.Deal(p)
 	if err != nil {
 		return nil, err
 	}

@@ -209,11 +209,23 @@ func (r *Rows) Teach(ctx context.Context, spec string, fold int) error {
 	return err
 }
 
+// Deal is the folds of the samples, by what they hold.
+func (r *Rows) Deal(p learn.Folding) ([]learn.Split, error) {
+	if p.Groups == nil && !p.TimeOrdered {
+		p.Content = learn.ContentOf(r.x, r.y)
+	}
+	return r.observed.Deal(p)
+}
+
 // Split deals the samples, or the cells of their targets, to folds.
-func (r *Rows) Split(p learn.Folding) (int, error) {
-	k, err := r.observed.Split(p)
-	r.parts = make([]*coded, k)
-	return k, err
+func (r *Rows) Split(p learn.Folding) (_ int, err error) {
+	if p.Hide == learn.HideCells {
+		_, err = r.observed.Split(p)
+	} else {
+		r.splits, err = r.Deal(p)
+	}
+	r.parts = make([]*coded, len(r.splits))
+	return len(r.splits), err
 }
 
 // Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other

@@ -107,13 +107,16 @@ func (o *observed) Cells() (count, partial int) {
 	return o.cells, partial
 }
 
+// Deal is the folds of the samples.
+func (o *observed) Deal(p learn.Folding) ([]learn.Split, error) { return p.Deal(o.y.Rows) }
+
 // Split deals the samples, or the cells of their targets, to folds.
 func (o *observed) Split(p learn.Folding) (int, error) {
 	var err error
 	if p.Hide == learn.HideCells {
 		o.splits, err = p.DealCells(o.weighed())
 	} else {
-		o.splits, err = p.Deal(o.y.Rows)
+		o.splits, err = o.Deal(p)
 	}
 	return len(o.splits), err
 }
