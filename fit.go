@@ -369,7 +369,9 @@ func (opt *checked) spread(ctx context.Context, d learn.Table, folds []model.Fol
 	}
 	c.oneSetting = true
 	X, Y, W := d.Matrices()
-	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, c.samples())
+	so := c.samples()
+	so.Content = d.Content() // for the same folds
+	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, so)
 	if err != nil {
 		return nil, err
 	}

@@ -15,15 +15,17 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Content is hashes of the inputs and the targets of a sample.
-type Content struct{ x, y uint64 }
+// Content is hashes of the targets and the inputs of a sample.
+type Content struct{ y, x uint64 }
 
-// ContentOf hashes the rows of X and Y.
+// ContentOf hashes the rows of Y and of X, which has no rows for Gram matrices.
 func ContentOf(X, Y blas.General) []Content {
-	list := make([]Content, X.Rows)
-	par.Ranges(X.Rows, 1024, func(from, to int) {
+	list := make([]Content, Y.Rows)
+	par.Ranges(Y.Rows, 1024, func(from, to int) {
 		for i := from; i < to; i++ {
-			list[i] = Content{hash(blas.Row(X, i)), hash(blas.Row(Y, i))}
+			if list[i].y = hash(blas.Row(Y, i)); i < X.Rows {
+				list[i].x = hash(blas.Row(X, i))
+			}
 		}
 	})
 	return list
@@ -70,7 +72,8 @@ type Folding struct {
 	Folds, Repeats int   // repeats are of the whole, with other folds; 0 means 1
 	Groups         []int // a number for each sample; all samples of a group are tested together
 	// Content, without groups, deals samples by what they hold and not by their order: samples in another order fall
-	// into the same folds. Equal inputs are spread over the folds. nil: samples are shuffled.
+	// into the same folds. Equal targets, as of a class, and equal samples are spread over the folds. nil: samples are
+	// shuffled.
 	Content []Content
 	// TimeOrdered, without groups, takes the samples as a series, cuts it into Folds+1
 	// blocks and tests each but the first after training on all before it.
@@ -223,10 +226,10 @@ func (p Folding) shuffled(l int, rng *rand.Rand) []int {
 	}
 	salt, order, keys := rng.Uint64(), make([]int, l), make([]Content, l)
 	for i, c := range p.Content {
-		order[i], keys[i] = i, Content{mixed(c.x ^ salt), mixed(c.y ^ salt)}
+		order[i], keys[i] = i, Content{mixed(c.y ^ salt), mixed(c.x ^ salt)}
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(keys[a].x, keys[b].x), cmp.Compare(keys[a].y, keys[b].y), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(keys[a].y, keys[b].y), cmp.Compare(keys[a].x, keys[b].x), cmp.Compare(a, b))
 	})
 	return order
 }

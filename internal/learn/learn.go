@@ -72,8 +72,8 @@ type InMemory interface {
 	Data
 	// Sample is the data of these samples alone, in this order.
 	Sample(samples []int) (InMemory, error)
-	// Deal is the folds to which Split deals the samples, where these hide rows.
-	Deal(p Folding) ([]Split, error)
+	// Content is that by which Split deals the samples.
+	Content() []Content
 	// HeldOut fills in the targets of the samples to test on, their weights, and what m, a model of the
 	// part to train on, predicts for them.
 	HeldOut(ctx context.Context, m *model.Model, s Split) (model.Fold, error)

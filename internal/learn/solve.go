@@ -251,7 +251,9 @@ func OutOfFold(
 	ctx context.Context, d InMemory, p Folding, atOnce int, fit func(ctx context.Context, d Data,
 		rows []int) (*model.Model, error),
 ) ([]model.Fold, error) {
-	splits, err := d.Deal(p)
+	l, _ := d.Size()
+	p.Content = d.Content()
+	splits, err := p.Deal(l)
 	if err != nil {
 		return nil, err
 	}

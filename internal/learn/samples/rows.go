@@ -43,6 +43,9 @@ func NewRows(X, Y, W blas.General, opt Options) (*Rows, error) {
 
 // newRows is NewRows with pseudo-observations.
 func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
+	if opt.Content == nil {
+		opt.Content = learn.ContentOf(X, Y)
+	}
 	o, err := observe(X.Rows, Y, W, opt)
 	if err == nil && X.Cols == 0 {
 		err = fault.Input("X has no columns")
@@ -56,7 +59,7 @@ func (r *Rows) Sample(idx []int) (learn.InMemory, error) { return r.Part(idx, ni
 // Part is the data of these samples and targets alone; nil stands for all.
 func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)
-	opt := r.opt.quiet()
+	opt := r.opt.part(idx)
 	var known []dictionary.Lengths
 	for _, f := range r.followed {
 		if targets == nil && slices.Equal(idx, f.rows) {
@@ -209,23 +212,11 @@ func (r *Rows) Teach(ctx context.Context, spec string, fold int) error {
 	return err
 }
 
-// Deal is the folds of the samples, by what they hold.
-func (r *Rows) Deal(p learn.Folding) ([]learn.Split, error) {
-	if p.Groups == nil && !p.TimeOrdered {
-		p.Content = learn.ContentOf(r.x, r.y)
-	}
-	return r.observed.Deal(p)
-}
-
 // Split deals the samples, or the cells of their targets, to folds.
-func (r *Rows) Split(p learn.Folding) (_ int, err error) {
-	if p.Hide == learn.HideCells {
-		_, err = r.observed.Split(p)
-	} else {
-		r.splits, err = r.Deal(p)
-	}
-	r.parts = make([]*coded, len(r.splits))
-	return len(r.splits), err
+func (r *Rows) Split(p learn.Folding) (int, error) {
+	k, err := r.observed.Split(p)
+	r.parts = make([]*coded, k)
+	return k, err
 }
 
 // Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other

@@ -25,13 +25,18 @@ type Options struct {
 	Precision blas.Precision     // in which Gram matrices are stored
 	Exact     bool               // linear kernels have Gram matrices, however few columns they have
 	Lengths   dictionary.Lengths // that learning lengths of columns starts from; nil: none
+	Content   []learn.Content    // that samples are dealt to folds by; nil: that of the inputs and targets given
 }
 
-// quiet is opt for a part of the samples, about which nothing is said.
-func (opt Options) quiet() Options {
+// part is opt for some of the samples, about which nothing is said.
+func (opt Options) part(idx []int) Options {
 	opt.Notify, opt.Columns.FindDelta = nil, false
+	if idx != nil {
+		opt.Content = columns.Pick(opt.Content, idx)
+	}
 	return opt
 }
+
 
 // observed holds the targets of the samples and the folds to which they are dealt.
 type observed struct {
@@ -107,8 +112,8 @@ func (o *observed) Cells() (count, partial int) {
 	return o.cells, partial
 }
 
-// Deal is the folds of the samples.
-func (o *observed) Deal(p learn.Folding) ([]learn.Split, error) { return p.Deal(o.y.Rows) }
+// Content is that by which Split deals the samples.
+func (o *observed) Content() []learn.Content { return o.opt.Content }
 
 // Split deals the samples, or the cells of their targets, to folds.
 func (o *observed) Split(p learn.Folding) (int, error) {
@@ -116,7 +121,8 @@ func (o *observed) Split(p learn.Folding) (int, error) {
 	if p.Hide == learn.HideCells {
 		o.splits, err = p.DealCells(o.weighed())
 	} else {
-		o.splits, err = o.Deal(p)
+		p.Content = o.opt.Content
+		o.splits, err = p.Deal(o.y.Rows)
 	}
 	return len(o.splits), err
 }
