@@ -144,7 +144,8 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, asked Option
 // fit closes what the options leave open and learns from the data.
 func (opt checked) fit(ctx context.Context, d learn.Data) (*Model, error) {
 	if opt.Open() {
-		r, err := opt.crossValidate(ctx, d, nil, true)
+		opt.CV.OfFit = true
+		r, err := opt.crossValidate(ctx, d, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +174,7 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if end == nil {
 		return nil, err
 	}
-	m := &Model{learned: end.Model, cert: record{certify(end, opt), opt.chosen(end)}}
+	m := &Model{learned: end.Model, cert: record{certify(end, opt), opt.chosen(end), opt.asked()}}
 	m.learned.Out.Classes = opt.classes
 	if opt.compared != nil {
 		if w := opt.compared.found.warning(end.Silent, len(end.Out.Live)); w != "" {
@@ -192,14 +193,13 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 // Open reports whether a fit chooses λ, and what else is not given, by cross-validation.
 func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.Likelihood }
 
-// crossValidate compares the settings that the options leave open, on the folds that a fit deals if the choice is for
-// one. ranks share the folds.
-func (opt checked) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks, fits bool) (*CVResult, error) {
+// crossValidate compares the settings that the options leave open. ranks share the folds.
+func (opt checked) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
 	if opt.Learn == learn.Likelihood {
 		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit " +
 			"it without each part of the rows, and predict these")
 	}
-	if fits {
+	if opt.CV.OfFit {
 		l, _ := d.Size()
 		opt.CV = opt.CV.ForFit(l)
 	}

@@ -95,7 +95,7 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	}
 	end.UseMeans(set.Means)
 	fit.Lambda = end.Problem.Lambda
-	changed := &Model{learned: end.Model, cert: record{certify(end, fit), m.cert.Chosen}}
+	changed := &Model{learned: end.Model, cert: record{certify(end, fit), m.cert.Chosen, m.cert.Asked}}
 	changed.live.Store(live)
 	if m.learned.Folds != nil {
 		changed.learned.Warnings = append(changed.learned.Warnings,

@@ -270,7 +270,7 @@ func (c *learning) fit(d *data) error {
 	fit := func() (*iokl.Model, error) { return d.source().Fit(cmd.Context(), opt) }
 	if opt.Open() {
 		open := opt
-		open.CV = opt.CV.ForFit(len(d.seen()))
+		open.CV.OfFit = true
 		r, err := c.compare(d, open)
 		if err == nil && cmd.Context().Err() != nil && c.out == "" {
 			err = status.Failure(errors.New("interrupted while settings were compared: no --out was given"))

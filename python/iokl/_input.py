@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._base import DataConversionWarning
-from ._library import Floats
+from ._library import Floats, IOKLWarning
+
+
+class _Converted(IOKLWarning, DataConversionWarning):
+    """Data are used in another form than they have."""
 
 
 def names_of(table: Any) -> NDArray[Any] | None:
@@ -138,7 +142,7 @@ def labels(y: Any, rows: int, estimator: str, least: int = 2) -> tuple[NDArray[A
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected."
             " Please change the shape of y to (n_samples, ), for example using ravel().",
-            DataConversionWarning,
+            _Converted,
             stacklevel=3,
         )
         a = a.ravel()

@@ -37,7 +37,6 @@ func (opt Options) part(idx []int) Options {
 	return opt
 }
 
-
 // observed holds the targets of the samples and the folds to which they are dealt.
 type observed struct {
 	opt    Options
