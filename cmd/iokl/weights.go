@@ -158,9 +158,13 @@ func (w *weightFlags) readWeights(cmd *cobra.Command, d *dataFlags, opt *iokl.Op
 	if err != nil {
 		return err
 	}
-	opt.Weights, d.blank = blas.Dense(t.Data), make([]bool, t.Data.Rows)
-	for i := range d.blank {
-		d.blank[i] = !slices.ContainsFunc(blas.Row(t.Data, i), func(v float64) bool { return v != 0 })
+	opt.Weights = blas.Dense(t.Data)
+	blank := make([]bool, t.Data.Rows)
+	for i := range blank {
+		blank[i] = !slices.ContainsFunc(blas.Row(t.Data, i), func(v float64) bool { return v != 0 })
+	}
+	if slices.Contains(blank, false) { // else the weights are refused
+		d.blank = blank
 	}
 	return nil
 }

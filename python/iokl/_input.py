@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._base import DataConversionWarning
+from . import _base
 from ._library import Floats, IOKLWarning
 
 
-class _Converted(IOKLWarning, DataConversionWarning):
+class DataConversionWarning(IOKLWarning, _base.DataConversionWarning):
     """Data are used in another form than they have."""
 
 
@@ -142,7 +142,7 @@ def labels(y: Any, rows: int, estimator: str, least: int = 2) -> tuple[NDArray[A
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected."
             " Please change the shape of y to (n_samples, ), for example using ravel().",
-            _Converted,
+            DataConversionWarning,
             stacklevel=3,
         )
         a = a.ravel()

@@ -14,7 +14,7 @@ from typing import Any, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ._base import ConvergenceWarning
+from . import _base
 
 ABI = 1
 OK, BAD_INPUT, NO_MEMORY, NOT_CONVERGED, CANCELLED, BAD_MODEL = range(6)
@@ -39,7 +39,7 @@ class InterruptWarning(IOKLWarning):
     """A fit was interrupted: the model is the best so far."""
 
 
-class _Unconverged(IOKLWarning, ConvergenceWarning):
+class ConvergenceWarning(IOKLWarning, _base.ConvergenceWarning):
     """A fit has not reached its tolerance."""
 
 
@@ -272,7 +272,7 @@ class Job:
             line = f"interrupted at relative gap {gap:.3g}: the model is the best so far"
             warnings.warn(line, InterruptWarning, stacklevel=5)
         elif status == NOT_CONVERGED:
-            warnings.warn(message, _Unconverged, stacklevel=5)
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
         return model
 
     def json(self) -> Any:
