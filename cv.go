@@ -101,7 +101,7 @@ func CrossValidate(ctx context.Context, X, Y mat.Matrix, opt Options) (*CVResult
 	if err != nil {
 		return nil, err
 	}
-	return c.crossValidate(ctx, d, nil, false)
+	return c.crossValidate(ctx, d, nil)
 }
 
 // CrossValidateClasses is CrossValidate of the settings of [FitClasses].
@@ -110,7 +110,7 @@ func CrossValidateClasses(ctx context.Context, X mat.Matrix, labels []string, op
 	if err != nil {
 		return nil, err
 	}
-	return c.crossValidate(ctx, d, nil, false)
+	return c.crossValidate(ctx, d, nil)
 }
 
 // CrossValidateGram is CrossValidate on Gram matrices of the caller's.
@@ -119,7 +119,7 @@ func CrossValidateGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, op
 	if err != nil {
 		return nil, err
 	}
-	return c.crossValidate(ctx, d, nil, false)
+	return c.crossValidate(ctx, d, nil)
 }
 
 // DefaultNorms are the regularizers that cross-validation chooses from when

@@ -59,7 +59,7 @@ func FitClasses(ctx context.Context, X mat.Matrix, labels []string, opt Options)
 
 // classesOf makes data of a table and class labels.
 func classesOf(X mat.Matrix, labels []string, opt Options) (learn.Data, checked, error) {
-	Y, classes := OneHot(labels)
+	Y, classes := OneHot(seenLabels(labels, opt.Weights))
 	if len(classes) < 2 {
 		return nil, checked{}, fault.Input("%d samples of one class: there is nothing to tell apart", len(labels))
 	}
@@ -87,37 +87,26 @@ func OneHot(labels []string) (Y *mat.Dense, classes []string) { return columns.O
 
 // rowsOf checks the options and makes data of a table, whose targets stand for classes unless these are nil.
 func rowsOf(X, Y mat.Matrix, asked Options, classes []string) (learn.Data, checked, error) {
-	opt, err := asked.check(false, classes)
+	x := raw(X)
+	t, opt, err := asked.targets(x, raw(Y), false, classes)
 	if err != nil {
-		return nil, opt, err
-	}
-	x, y := raw(X), raw(Y)
-	if err := opt.place(y.Cols); err != nil {
 		return nil, opt, err
 	}
 	so := opt.samples()
-	w, err := opt.weights(y)
-	if err != nil {
-		return nil, opt, err
-	}
-	if rows := columns.Observed(y); len(rows) < y.Rows && x.Rows == y.Rows && !so.Columns.StrictOutputs {
+	if rows := columns.Observed(t.y); len(rows) < t.y.Rows && x.Rows == t.y.Rows {
+		l := t.y.Rows - len(t.without)
 		if len(rows) < 2 {
 			return nil, opt, fault.Input("targets are observed in %d of %d rows: that is not enough to learn from",
-				len(rows), y.Rows)
+				len(rows), l)
 		}
-		if len(opt.CV.Groups) == y.Rows {
-			opt.CV.Groups = columns.Pick(opt.CV.Groups, rows)
+		if len(rows) < l {
+			so.Columns.Notes = append(so.Columns.Notes,
+				fmt.Sprintf("left out %d of %d rows, of which no target is observed", l-len(rows), l))
 		}
-		so.Columns.Notes = append(so.Columns.Notes,
-			fmt.Sprintf("left out %d of %d rows, of which no target is observed", y.Rows-len(rows), y.Rows))
-		if opt.CV.Folds <= y.Rows {
-			opt.CV.Folds = min(opt.CV.Folds, len(rows))
-		}
-		x, y = blas.TakeRows(x, rows), blas.TakeRows(y, rows)
-		if w.Data != nil {
-			w = blas.TakeRows(w, rows)
-		}
+		x = blas.TakeRows(x, rows)
+		t.take(rows, &opt.CV)
 	}
+	y, w := t.y, t.w
 	if opt.Lambda == 0 {
 		var inputs, targets []string
 		if so.Columns.ScaleInputs {
@@ -135,20 +124,22 @@ func rowsOf(X, Y mat.Matrix, asked Options, classes []string) (learn.Data, check
 // gramsOf checks the options and makes data of Gram matrices.
 func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, asked Options) (learn.Data, checked, error) {
 	alive(ctx)
-	opt, err := asked.check(true, nil)
+	t, opt, err := asked.targets(blas.General{}, raw(Y), true, nil)
 	if err != nil {
 		return nil, opt, err
 	}
 	opt.Kernels, opt.CV.Kernels = nil, nil
-	y := raw(Y)
-	if err := opt.place(y.Cols); err != nil {
-		return nil, opt, err
+	Ks := raws(grams)
+	if len(t.without) > 0 {
+		rows := columns.Others(t.without, t.y.Rows)
+		for j, K := range Ks {
+			if K.Rows == t.y.Rows && K.Cols == t.y.Rows { // others are refused
+				Ks[j] = columns.Take(blas.TakeRows(K, rows), rows)
+			}
+		}
+		t.take(rows, &opt.CV)
 	}
-	w, err := opt.weights(y)
-	if err != nil {
-		return nil, opt, err
-	}
-	d, err := samples.NewGrams(ctx, raws(grams), y, w, opt.samples())
+	d, err := samples.NewGrams(ctx, Ks, t.y, t.w, opt.samples())
 	return d, opt, err
 }
 
@@ -156,7 +147,8 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, asked Option
 func (opt checked) fit(ctx context.Context, d learn.Data) (*Model, error) {
 	alive(ctx)
 	if opt.Open() {
-		r, err := opt.crossValidate(ctx, d, nil, true)
+		opt.CV.OfFit = true
+		r, err := opt.crossValidate(ctx, d, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +177,7 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if end == nil {
 		return nil, err
 	}
-	m := &Model{learned: end.Model, cert: record{certify(end, opt), opt.chosen(end)}}
+	m := &Model{learned: end.Model, cert: record{certify(end, opt), opt.chosen(end), opt.asked()}}
 	m.fitted().Out.Classes = opt.classes
 	if opt.compared != nil {
 		if w := opt.compared.found.warning(end.Silent, len(end.Out.Live)); w != "" {
@@ -195,8 +187,8 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if m.fitted().Folds = folds; folds == nil && err == nil {
 		m.fitted().Folds, err = opt.outOfFold(ctx, d, m)
 	}
-	if c := d.Abilities().InMemory; c != nil && m.fitted().LogOdds() && m.fitted().HasFolds() {
-		m.fitted().Calibrate(c.Weight)
+	if m.fitted().LogOdds() && m.fitted().HasFolds() {
+		m.fitted().Calibrate()
 	}
 	return m, err
 }
@@ -204,15 +196,14 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 // Open reports whether a fit chooses λ, and what else is not given, by cross-validation.
 func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.Likelihood }
 
-// crossValidate compares the settings that the options leave open, on the folds that a fit deals if the choice is for
-// one. ranks share the folds.
-func (opt checked) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks, fits bool) (*CVResult, error) {
+// crossValidate compares the settings that the options leave open. ranks share the folds.
+func (opt checked) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
 	alive(ctx)
 	if opt.Learn == learn.Likelihood {
 		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit " +
 			"it without each part of the rows, and predict these")
 	}
-	if fits {
+	if opt.CV.OfFit {
 		l, _ := d.Size()
 		opt.CV = opt.CV.ForFit(l)
 	}
@@ -361,6 +352,13 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 		if m.fitted().Spread = spread; m.fitted().Folds == nil {
 			spread.Folds = nil
 		}
+		_, _, W := given.Matrices() // what the noise makes of these is told by spread
+		for k := range m.fitted().Folds {
+			f := &m.fitted().Folds[k]
+			if f.W = W; W.Data != nil {
+				f.W = blas.TakeRows(W, f.Rows)
+			}
+		}
 	}
 	return m, err
 }
@@ -390,7 +388,9 @@ func (opt *checked) spread(ctx context.Context, d learn.Table, folds []model.Fol
 	}
 	c.oneSetting = true
 	X, Y, W := d.Matrices()
-	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, c.samples())
+	so := c.samples()
+	so.Content = d.Content() // for the same folds
+	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, so)
 	if err != nil {
 		return nil, err
 	}

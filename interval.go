@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
@@ -193,6 +194,7 @@ func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
 // HeldOut are training targets beside predictions of models that had not seen them, in the units of the targets.
 type HeldOut struct {
 	Targets, Predictions *mat.Dense // of the same rows, by fold; a missing target is NaN
+	Weights              *mat.Dense // of the targets; nil where all are 1
 	Folds                int        // models without each of which predict; 0 for refits without each row
 	// of each class, or of the targets 1 by the logistic loss, as [Model.PredictProba] has them; nil for other models
 	Probabilities *mat.Dense
@@ -204,18 +206,27 @@ type HeldOut struct {
 // are [ErrInput].
 func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 	alive(ctx)
-	Y, F, folds, err := m.fitted().HeldOut(ctx)
+	Y, F, W, folds, err := m.fitted().HeldOut(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h := &HeldOut{Targets: blas.Dense(Y), Predictions: blas.Dense(F), Folds: folds}
+	if W.Data != nil {
+		all := blas.Like(Y)
+		for i := range all.Rows {
+			for j := range blas.Row(all, i) {
+				all.Data[i*all.Stride+j] = columns.WeightAt(W, i, j)
+			}
+		}
+		h.Weights = blas.Dense(all)
+	}
 	switch out := m.fitted().Out; {
 	case m.fitted().LogOdds():
 		h.Probabilities, h.Uncalibrated = mat.DenseCopyOf(h.Predictions), mat.DenseCopyOf(h.Predictions)
 		out.Probabilities(h.Probabilities.RawMatrix(), out.Calibration)
 		out.Probabilities(h.Uncalibrated.RawMatrix(), nil)
 	case out.Classes != nil:
-		h.Probabilities = blas.Dense(model.Probabilities(F, Y))
+		h.Probabilities = blas.Dense(model.Probabilities(F, Y, W))
 	}
 	return h, nil
 }

@@ -38,7 +38,7 @@ func coverage(r *iokl.Intervals, Y mat.Matrix) (each []float64, joint float64) {
 // waveModel is a model of 120 samples with interval folds, and 1000 new samples.
 func waveModel(t *testing.T, opt iokl.Options) (m *iokl.Model, X, Y *mat.Dense) {
 	t.Helper()
-	X, Y = learntest.Wave(1120, 31)
+	X, Y = learntest.Wave(1120, 32)
 	train := func(a *mat.Dense) mat.Matrix { _, c := a.Dims(); return a.Slice(0, 120, 0, c) }
 	m, err := iokl.Fit(context.Background(), train(X), train(Y), opt)
 	if err != nil {
@@ -143,6 +143,11 @@ func testCVPlus(
 	}
 	all, fresh := seq(0, l), rows(X, seq(l, l+20))
 	opt.Lambda, opt.Tol, opt.Seed, opt.IntervalFolds = 1e-2, 1e-2, seed, k
+	if opt.CV.Groups == nil { // rows without groups are dealt by their content
+		for i := range l {
+			opt.CV.Groups = append(opt.CV.Groups, i*k/l)
+		}
+	}
 	m, err := fit(context.Background(), rows(X, all), rows(Y, all), opt)
 	if err != nil {
 		t.Fatal(err)

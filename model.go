@@ -44,7 +44,8 @@ func (m *Model) fitted() *model.Model {
 // record is what a model file says about the fit.
 type record struct {
 	Certificate
-	Chosen *Chosen `json:"chosen,omitempty"`
+	Chosen *Chosen  `json:"chosen,omitempty"`
+	Asked  *Options `json:"options,omitempty"` // see Model.Options; nil in a file of an older version
 }
 
 // Certificate says how a fit ended. Its numbers hold at the model's C, L and η.
@@ -140,6 +141,22 @@ func (m *Model) Chosen() *Chosen {
 
 // Warnings are lines about the data that a user should see.
 func (m *Model) Warnings() []string { return slices.Clone(m.fitted().Warnings) }
+
+// Options are those that the model was fitted with, as they were given: a fit of the same data with them is the same fit.
+// What belongs to the data is left out: names, schema, weights, noise, the axis of the outputs and groups of rows. It is
+// nil where a model file of an older version does not say.
+func (m *Model) Options() *Options { return m.cert.Asked }
+
+// asked are the options that a model keeps.
+func (opt *checked) asked() *Options {
+	if opt.compared != nil {
+		return opt.compared.asked.asked()
+	}
+	o := opt.given
+	o.InputNames, o.OutputNames, o.InputSchema, o.AxisNames, o.CV.Groups, o.Checkpoint = nil, nil, nil, nil, nil, ""
+	o.Weights, o.Noise, o.OutputAxis, o.Trace, o.Notify, o.Watch = nil, nil, nil, nil, nil, nil
+	return &o
+}
 
 // Origin is what SetOrigin noted, nil for nothing.
 func (m *Model) Origin() json.RawMessage { return slices.Clone(m.fitted().Origin) }

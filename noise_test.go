@@ -127,7 +127,7 @@ func TestLearnNoiseFile(t *testing.T) {
 		"weights":    {Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3, Weights: W},
 		"a sum":      {Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3, Model: "sum", Loss: "huber"},
 	} {
-		opt.LearnNoise = true
+		opt.LearnNoise, opt.Seed = true, 1
 		m := mustFit(t, X, Y, opt)
 		path := filepath.Join(t.TempDir(), "m.iokl")
 		if err := m.Save(path); err != nil {
@@ -174,7 +174,7 @@ func TestLearnNoiseRefused(t *testing.T) {
 		"likelihood":              {Learn: "likelihood", Model: "sum"},
 		"order of time":           {CV: iokl.CVOptions{TimeOrdered: true}},
 	} {
-		opt.LearnNoise = true
+		opt.LearnNoise, opt.Seed = true, 1
 		_, err := iokl.Fit(t.Context(), X, Y, opt)
 		if !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

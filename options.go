@@ -174,6 +174,7 @@ type Progress = learn.Progress
 // checked are options that check has passed, and what a fit knows beside them.
 type checked struct {
 	Options
+	given    Options // before defaults were filled in
 	axis     *columns.Axis
 	losses   []loss.Loss // that Loss names, ascending
 	compared *comparison // that settled what was open; nil where nothing was
@@ -186,7 +187,7 @@ type checked struct {
 // check validates what needs no data, and fills in defaults. gram says that the
 // caller gives Gram matrices, and classes are those that the targets stand for.
 func (opt Options) check(gram bool, classes []string) (checked, error) {
-	c := checked{Options: opt, classes: classes}
+	c := checked{Options: opt, given: opt, classes: classes}
 	err := c.complete(gram)
 	return c, err
 }

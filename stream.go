@@ -131,7 +131,7 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CV
 	if err != nil {
 		return nil, err
 	}
-	return c.crossValidate(ctx, d, opt.Ranks, false)
+	return c.crossValidate(ctx, d, opt.Ranks)
 }
 
 // chooseFeatures chooses the kernels, and all but λ, on some of the rows, and returns the
@@ -159,7 +159,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	own.CV = own.CV.ForFit(s.Sample.Rows)
 	env := own.env()
 	env.Say("choosing kernels on %d of %d samples", s.Sample.Rows, l)
-	r, err := own.crossValidate(ctx, part, nil, false)
+	r, err := own.crossValidate(ctx, part, nil)
 	if err != nil {
 		return opt, err
 	}

@@ -101,7 +101,7 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	}
 	end.UseMeans(set.Means)
 	fit.Lambda = end.Problem.Lambda
-	changed := &Model{learned: end.Model, cert: record{certify(end, fit), m.cert.Chosen}}
+	changed := &Model{learned: end.Model, cert: record{certify(end, fit), m.cert.Chosen, m.cert.Asked}}
 	changed.live.Store(live)
 	if m.fitted().HasFolds() && !changed.fitted().HasFolds() {
 		changed.fitted().Warnings = append(changed.fitted().Warnings,

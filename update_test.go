@@ -126,7 +126,7 @@ func someOf(W *mat.Dense, idx []int) *mat.Dense {
 	return rowsOf(W, idx)
 }
 
-// costs are weights of the cells of Y, of its rows, or of the cells of rows from 60 on, some of them 0; nil for "".
+// costs are weights of the cells of Y, of its rows, or of the cells of rows from 60 on; nil for "".
 func costs(Y *mat.Dense, of string) *mat.Dense {
 	if of == "" {
 		return nil
@@ -135,13 +135,13 @@ func costs(Y *mat.Dense, of string) *mat.Dense {
 	l, n := Y.Dims()
 	W := mat.NewDense(l, n, nil)
 	for i := range l {
-		w := float64(rng.IntN(5)) / 2
+		w := float64(1+rng.IntN(5)) / 2
 		for j := range n {
 			switch {
 			case of == "cells of later rows" && i < 60:
 				w = 1
 			case of != "rows":
-				w = float64(rng.IntN(5)) / 2
+				w = float64(1+rng.IntN(5)) / 2
 			}
 			W.Set(i, j, w)
 		}

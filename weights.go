@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -64,24 +66,79 @@ func (opt *checked) lead() loss.Loss {
 	return opt.losses[learn.Lead(opt.losses)]
 }
 
-// weights are those of the targets y by Weights and Noise; without Data where both are nil.
-func (opt *checked) weights(y blas.General) (w blas.General, err error) {
+// targets are those of a fit with their weights, without Data where all are 1.
+type targets struct {
+	y, w    blas.General
+	without []int // rows of weight 0, of which y holds no cell
+}
+
+// targets checks the options and the cells of the table x, y: x has no rows for Gram matrices. Whatever is checked or
+// measured, a cell of weight 0 is a missing one, rows of weight 0 are not there, and weights that are all 1 are none.
+func (opt Options) targets(x, y blas.General, gram bool, classes []string) (t targets, c checked, err error) {
+	t.y = y
+	var given blas.General
 	if opt.Weights != nil {
-		if w = raw(opt.Weights); w.Data == nil {
-			return w, fault.Input("the weights are empty")
+		if given = raw(opt.Weights); given.Data == nil {
+			return t, c, fault.Input("the weights are empty")
 		}
-		if w, err = columns.CheckCellWeights(w, y.Rows, y.Cols); err != nil {
-			return w, err
+		if given, err = columns.CheckCellWeights(given, y.Rows, y.Cols); err != nil {
+			return t, c, err
+		}
+		opt.Weights = nil
+		if t.y, t.w, t.without = columns.Seen(y, given); t.w.Data != nil {
+			opt.Weights = blas.Dense(t.w)
 		}
 	}
-	if opt.Noise == nil {
-		return w, nil
+	if c, err = opt.check(gram, classes); err != nil {
+		return t, c, err
 	}
-	v, err := opt.precision(raw(opt.Noise), y, w)
+	if err := c.place(y.Cols); err != nil {
+		return t, c, err
+	}
+	co := c.columns()
+	if err := columns.CheckCells(x, y, given, &co); err != nil || opt.Noise == nil {
+		return t, c, err
+	}
+	v, err := c.precision(raw(opt.Noise), t.y, t.w)
 	if err == nil {
-		multiply(v, w)
+		multiply(v, t.w)
 	}
-	return v, err
+	t.w = v
+	return t, c, err
+}
+
+// take makes t the targets of these rows alone, and cv the options of folds of these.
+func (t *targets) take(rows []int, cv *CVOptions) {
+	l := t.y.Rows
+	if len(cv.Groups) == l {
+		cv.Groups = columns.Pick(cv.Groups, rows)
+	}
+	if cv.Folds <= l {
+		cv.Folds = min(cv.Folds, len(rows))
+	}
+	if t.y = blas.TakeRows(t.y, rows); t.w.Data != nil {
+		t.w = blas.TakeRows(t.w, rows)
+	}
+	t.without = nil
+}
+
+// seenLabels are labels with none in rows of weight 0, whose classes are then not there.
+func seenLabels(labels []string, weights mat.Matrix) []string {
+	if weights == nil {
+		return labels
+	}
+	labels = slices.Clone(labels)
+	l, cols := weights.Dims()
+	for i := range min(l, len(labels)) {
+		any := false
+		for j := range cols {
+			any = any || weights.At(i, j) != 0
+		}
+		if !any {
+			labels[i] = ""
+		}
+	}
+	return labels
 }
 
 // multiply multiplies the weights v of cells by the weights w of cells or rows.
@@ -111,12 +168,12 @@ func (opt *checked) precision(sigma, y, w blas.General) (v blas.General, err err
 		for j := range n {
 			s := sigma.Data[min(i, sigma.Rows-1)*sigma.Stride+min(j, sigma.Cols-1)]
 			observed := !math.IsNaN(y.Data[i*y.Stride+j])
-			if !fault.Positive(s) && (observed || !math.IsNaN(s)) {
-				return v, fault.Input("the noise in row %d, column %d has the standard deviation %g: it must be "+
-					"positive", i+1, j+1, s)
-			}
 			if !observed {
 				continue
+			}
+			if !fault.Positive(s) {
+				return v, fault.Input("the noise in row %d, column %d has the standard deviation %g: it must be "+
+					"positive", i+1, j+1, s)
 			}
 			v.Data[i*n+j] = scale[j] / s * (scale[j] / s)
 			sum, count = sum+v.Data[i*n+j], count+1

@@ -281,7 +281,7 @@ func (d *data) giveaways() (hints []string) {
 func (d *data) targetCodes() (targets [][]float64, names []string) {
 	if d.labels != nil {
 		target := make([]float64, len(d.labels))
-		for i, number := range numbered(d.labels) {
+		for i, number := range numbered(d.labels, nil) {
 			if target[i] = float64(number); d.labels[i] == "" {
 				target[i] = math.NaN()
 			}

@@ -219,10 +219,13 @@ func parseFloats(flag, text string) (out []float64, err error) {
 	return out, nil
 }
 
-// numbered gives equal values the same number, from 0 in the order in which they first come.
-func numbered[T comparable](values []T) []int {
+// numbered gives equal values the same number, from 0 in the order in which they first come, but for blank ones.
+func numbered[T comparable](values []T, blank []bool) []int {
 	numbers, at := make([]int, len(values)), map[T]int{}
 	for i, v := range values {
+		if i < len(blank) && blank[i] {
+			continue
+		}
 		if _, known := at[v]; !known {
 			at[v] = len(at)
 		}

@@ -73,8 +73,8 @@ func (c *foldCount) Set(text string) (err error) {
 	return err
 }
 
-// options of the library, for so many rows; fewer than 0 when that is not known.
-func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
+// options of the library, for so many rows; fewer than 0 when that is not known. Those that are blank are of no group.
+func (c *foldFlags) options(cmd *cobra.Command, rows int, blank []bool) (iokl.CVOptions, error) {
 	opt := c.opt
 	for _, m := range c.models {
 		opt.Models = append(opt.Models, iokl.ModelKind(m))
@@ -93,12 +93,12 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error
 		return opt, errors.New("--taus 0: it must be positive")
 	}
 	if c.foldGroups != "" {
-		opt.Groups, err = readFoldGroups(c.foldGroups, rows)
+		opt.Groups, err = readFoldGroups(c.foldGroups, rows, blank)
 	}
 	return opt, err
 }
 
-func readFoldGroups(name string, rows int) ([]int, error) {
+func readFoldGroups(name string, rows int, blank []bool) ([]int, error) {
 	_, records, err := table.ReadText(name, table.Options{})
 	if err != nil {
 		return nil, work(err)
@@ -116,7 +116,7 @@ func readFoldGroups(name string, rows int) ([]int, error) {
 		}
 		labels[i] = rec[0]
 	}
-	return numbered(labels), nil
+	return numbered(labels, blank), nil
 }
 
 func newCVCmd() *cobra.Command {
@@ -138,6 +138,7 @@ func newCVCmd() *cobra.Command {
 	return cmd
 }
 
+// rows is the number of rows that were read.
 func (d *data) rows() int {
 	switch {
 	case d.labels != nil:
@@ -146,6 +147,16 @@ func (d *data) rows() int {
 		return d.Y.Data.Rows
 	}
 	return 0
+}
+
+// seen lists the rows that a fit sees: those that are not blank.
+func (d *data) seen() (rows []int) {
+	for i := range d.rows() {
+		if i >= len(d.blank) || !d.blank[i] {
+			rows = append(rows, i)
+		}
+	}
+	return rows
 }
 
 func (c *learning) crossValidate(d *data) error {
@@ -212,7 +223,7 @@ func (c *learning) keep(model *iokl.Model, err error, p *progress, d *data) (sav
 	if heldErr != nil {
 		return false, work(heldErr)
 	}
-	if err := noteOrigin(cmd, model, d, held); err != nil {
+	if err := c.noteOrigin(model, d, held); err != nil {
 		return false, work(err)
 	}
 	if err := keep(cmd, model, c.out, ""); err != nil {

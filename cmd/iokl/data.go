@@ -39,6 +39,7 @@ type dataFlags struct {
 	schema     schema.Columns // of the inputs, where a model has one
 	// the columns of a model, where there is one
 	inputsOf, targetsOf func(names []string, cols int) ([]int, error)
+	blank               []bool // rows whose cells are all missing, whatever they hold
 	classes             bool
 	orLabels            bool // targets that are no numbers are class labels
 }
@@ -73,7 +74,11 @@ func (d *dataFlags) reading(f *pflag.FlagSet) {
 
 func (d *dataFlags) options() table.Options {
 	headers := map[string]table.Header{"auto": table.HeaderAuto, "yes": table.HeaderYes, "no": table.HeaderNo}
-	return table.Options{NA: d.na, Header: headers[d.header]}
+	opt := table.Options{NA: d.na, Header: headers[d.header]}
+	if d.blank != nil {
+		opt.Blank = func(row int) bool { return row < len(d.blank) && d.blank[row] }
+	}
+	return opt
 }
 
 // typed are the options for a file of inputs, whose columns may hold words.
@@ -90,6 +95,7 @@ type data struct {
 	grams  []mat.Matrix
 	labels []string
 	groups []kernel.Group
+	blank  []bool // as in the flags
 }
 
 // bytes is the memory that the data take.
@@ -136,7 +142,7 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 	opt := d.options()
 	var err error
 	in := &stdin{r: cmd.InOrStdin(), again: d.oneFile() || d.orLabels}
-	out := new(data)
+	out := &data{blank: d.blank}
 	if d.x != "" {
 		choose := d.inputColumns().index
 		if d.inputsOf != nil {
@@ -205,14 +211,17 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 		return fmt.Errorf("%w; class labels need --classes", err)
 	}
 	if d.missingTargets == "error" {
-		return observed(d.y, out.Y, "--missing-targets error refuses missing targets")
+		return observed(d.y, out.Y, d.blank, "--missing-targets error refuses missing targets")
 	}
 	return nil
 }
 
-// observed refuses a table with a missing cell, and says why.
-func observed(file string, t *table.Table, why string) error {
+// observed refuses a table with a missing cell in a row that is not blank, and says why.
+func observed(file string, t *table.Table, blank []bool, why string) error {
 	for i := range t.Data.Rows {
+		if i < len(blank) && blank[i] {
+			continue
+		}
 		for j, v := range blas.Row(t.Data, i) {
 			if math.IsNaN(v) {
 				return status.Input("%s: row %d, %s is empty, and %s", file, i+1, t.Schema.Label(j), why)
@@ -235,6 +244,10 @@ func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err er
 	}
 	var first string
 	for i, label := range out.labels {
+		if i < len(d.blank) && d.blank[i] {
+			out.labels[i] = ""
+			continue
+		}
 		if label == "" && d.missingTargets == "error" {
 			return status.Input("%s: row %d has no class label", d.y, i+1)
 		}

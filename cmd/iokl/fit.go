@@ -90,7 +90,7 @@ func (c *learning) run(folds *foldFlags, inMemory func(*data) error, streamed fu
 	if c.s.on {
 		rows, err := reading(c.cmd, func() (iokl.Rows, error) { return c.d.streamed(&c.opt, c.cost.weights) })
 		if err == nil && folds != nil {
-			c.opt.CV, err = folds.options(c.cmd, int(rows.Count))
+			c.opt.CV, err = folds.options(c.cmd, int(rows.Count), nil)
 		}
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (c *learning) run(folds *foldFlags, inMemory func(*data) error, streamed fu
 	}
 	d, err := c.load()
 	if err == nil && folds != nil {
-		c.opt.CV, err = folds.options(c.cmd, d.rows())
+		c.opt.CV, err = folds.options(c.cmd, d.rows(), d.blank)
 	}
 	if err == nil {
 		err = c.deal(&c.opt.CV, d)
@@ -135,6 +135,9 @@ func (c *learning) begin() error {
 
 // load reads data into memory, and completes the options by what they say.
 func (c *learning) load() (*data, error) {
+	if err := c.cost.readWeights(c.cmd, &c.d, &c.opt); err != nil {
+		return nil, err
+	}
 	d, err := c.d.load(c.cmd)
 	if err != nil {
 		return nil, err
@@ -184,7 +187,7 @@ func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
 			keys[i] += fmt.Sprintln(blas.Row(d.X.Data, i)[j])
 		}
 	}
-	cv.Groups = numbered(keys)
+	cv.Groups = numbered(keys, d.blank)
 	return nil
 }
 
@@ -220,13 +223,19 @@ func newFitCmd() *cobra.Command {
 
 // noteOrigin notes in the model how it came about, with effects of the inputs on d; nil for data that are not in
 // memory.
-func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldOut) error {
-	command, keep := commandLine(cmd), cmd.Flag("keep").Value.String()
+func (c *learning) noteOrigin(model *iokl.Model, d *data, held *iokl.HeldOut) error {
+	o := results.Origin{Command: commandLine(c.cmd), Keep: c.d.keep, Weights: c.cost.columns()}
+	W := c.opt.Weights
 	if d == nil || d.X == nil {
-		return results.Note(model, command, keep, nil, nil, held)
+		return results.Note(model, o, nil, nil, nil, held)
 	}
 	Y, _ := d.source().Targets(iokl.Options{})
-	return results.Note(model, command, keep, blas.Dense(d.X.Data), Y, held)
+	X := d.X.Data
+	if rows := d.seen(); len(rows) < X.Rows {
+		X, Y = blas.TakeRows(X, rows), blas.Dense(blas.TakeRows(blas.Raw(Y), rows))
+		W = blas.Dense(blas.TakeRows(blas.Raw(W), rows))
+	}
+	return results.Note(model, o, blas.Dense(X), Y, W, held)
 }
 
 // keep saves the model, compact where that is asked for, and writes the page about it, where these have names.
@@ -261,7 +270,7 @@ func (c *learning) fit(d *data) error {
 	fit := func() (*iokl.Model, error) { return d.source().Fit(cmd.Context(), opt) }
 	if opt.Open() {
 		open := opt
-		open.CV = opt.CV.ForFit(d.rows())
+		open.CV.OfFit = true
 		r, err := c.compare(d, open)
 		if err == nil && cmd.Context().Err() != nil && c.out == "" {
 			err = status.Failure(errors.New("interrupted while settings were compared: no --out was given"))
@@ -301,7 +310,7 @@ func (c *learning) finish(
 		d = nil // who interrupts a fit does not wait for the effects of the inputs
 	}
 	if c.out != "" || c.page != "" {
-		if err := noteOrigin(cmd, model, d, held); err != nil {
+		if err := c.noteOrigin(model, d, held); err != nil {
 			return work(err)
 		}
 	}

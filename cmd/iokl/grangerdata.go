@@ -126,7 +126,7 @@ func replicates(t *table.Table, j int) ([]int, error) {
 	if i := slices.IndexFunc(values, math.IsNaN); i >= 0 {
 		return nil, status.Input("row %d has no replicate", i+1)
 	}
-	numbers := numbered(values)
+	numbers := numbered(values, nil)
 	for i := range numbers {
 		numbers[i]++ // messages count from 1
 	}

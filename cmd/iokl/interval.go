@@ -29,7 +29,21 @@ type intervalFlags struct {
 	iokl.IntervalOptions
 	std   bool
 	proba bool
-	why   int // number of a row, from 1; 0 for none
+	why   int          // number of a row, from 1; 0 for none
+	all   blas.General // weights of all rows to predict; without Data 1
+}
+
+// at are the options of the intervals of so many rows from row first on.
+func (q *intervalFlags) at(first, rows int) (iokl.IntervalOptions, error) {
+	opt := q.IntervalOptions
+	if q.all.Data == nil {
+		return opt, nil
+	}
+	if first+rows > q.all.Rows {
+		return opt, status.Input("--weights has %d rows, and there are more to predict", q.all.Rows)
+	}
+	opt.Weights = blas.Dense(blas.Clone(blas.View(q.all, first, 0, rows, q.all.Cols)))
+	return opt, nil
 }
 
 // check refuses what does not go together.
@@ -71,8 +85,8 @@ func (b *beside) after(j, n int) (column int, ok bool) {
 	return j / each, j%each == each-1
 }
 
-// answer predicts the rows of X.
-func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.Dense) (*prediction, error) {
+// answer predicts the rows of X, of which the first is number first of all, from 0.
+func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.Dense, first int) (*prediction, error) {
 	a := &prediction{X: X}
 	var err error
 	switch {
@@ -100,7 +114,11 @@ func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.De
 			a.sets = append(a.sets, strings.Join(set, "|"))
 		}
 	default:
-		r, err := model.PredictInterval(ctx, X, q.IntervalOptions)
+		opt, err := q.at(first, X.RawMatrix().Rows)
+		if err != nil {
+			return nil, err
+		}
+		r, err := model.PredictInterval(ctx, X, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +150,11 @@ func (q *intervalFlags) gram(ctx context.Context, model *iokl.Model, KX []mat.Ma
 		a.F, err = model.PredictGram(KX)
 		return a, err
 	}
-	r, err := model.PredictIntervalGram(ctx, KX, q.IntervalOptions)
+	opt := q.IntervalOptions
+	if q.all.Data != nil {
+		opt.Weights = blas.Dense(q.all)
+	}
+	r, err := model.PredictIntervalGram(ctx, KX, opt)
 	if err == nil {
 		a.bounds(r)
 	}

@@ -31,6 +31,7 @@ type predictFlags struct {
 	fill       filling
 	filled     int    // missing cells of the inputs so far
 	axis       string // points of it to predict
+	weights    string // of the rows to predict
 	keep       string
 	kept       *table.Texts // nil where there are none
 	far        far          // values of the inputs so far that are far from those learned from
@@ -49,6 +50,7 @@ func newPredictCmd() *cobra.Command {
 	f.StringVar(&p.keep, "keep", "", "")
 	f.StringVar(&p.axis, "output-axis", "", "")
 	f.Float64Var(&p.sure.Level, "interval", 0, "")
+	f.StringVar(&p.weights, "weights", "", "")
 	f.StringVar(&p.sure.Method, "method", "", "")
 	f.BoolVar(&p.sure.Local, "local", false, "")
 	f.BoolVar(&p.sure.Joint, "joint", false, "")
@@ -124,6 +126,9 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 			return work(err)
 		}
 	}
+	if err := p.readWeights(cmd, model); err != nil {
+		return err
+	}
 	if p.kept, err = reading(cmd, func() (*table.Texts, error) { return p.openKept(model, opt) }); err != nil {
 		return work(err)
 	}
@@ -174,6 +179,9 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 	}
 	return &source{close: done, next: func() (*prediction, error) {
 		k, err := r.Read(block)
+		if errors.Is(err, io.EOF) && rows < p.sure.all.Rows {
+			err = status.Input("--weights has %d rows, and --x %s has %d", p.sure.all.Rows, p.x, rows)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +191,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 		}
 		rows += k
 		p.far.note(X)
-		return p.sure.answer(cmd.Context(), model, blas.Dense(X))
+		return p.sure.answer(cmd.Context(), model, blas.Dense(X), rows-k)
 	}}, nil
 }
 

@@ -289,7 +289,7 @@ func TestStreamWeights(t *testing.T) {
 	for i, line := range lines {
 		w := "w"
 		if i > 0 {
-			w = strconv.Itoa(i * 7 % 4)
+			w = strconv.Itoa(1 + i*7%4)
 		}
 		file.WriteString(w + "\n")
 		column.WriteString(line + "," + w + "\n")

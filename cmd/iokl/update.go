@@ -121,12 +121,12 @@ func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, er
 	if err := u.cost.begin(&u.dataFlags, false, &opt); err != nil {
 		return nil, err
 	}
+	if err := u.cost.readWeights(cmd, &u.dataFlags, &opt); err != nil {
+		return nil, err
+	}
 	d, err := u.load(cmd)
 	if err == nil && u.missing == "error" {
-		err = observed(u.x, d.X, "--missing error refuses missing inputs")
-	}
-	if err == nil {
-		err = u.cost.read(cmd, &u.dataFlags, &opt)
+		err = observed(u.x, d.X, d.blank, "--missing error refuses missing inputs")
 	}
 	u.opt.Weights = opt.Weights
 	return d, err
@@ -150,7 +150,7 @@ func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) err
 	c := updated.Certificate()
 	r := &updateReport{
 		RelativeGap: c.RelativeGap, GapEta: c.GapEta, GapL: c.GapL, Objective: c.Objective, Tol: c.Tol,
-		Converged: c.Converged, Lambda: c.Lambda, Rows: c.Samples, Added: d.rows(), Iterations: c.OuterIterations,
+		Converged: c.Converged, Lambda: c.Lambda, Rows: c.Samples, Added: len(d.seen()), Iterations: c.OuterIterations,
 		Seconds: seconds, Warnings: append([]string{}, updated.Warnings()...), Model: u.out,
 	}
 	if u.json {

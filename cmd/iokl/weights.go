@@ -4,7 +4,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +16,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -71,6 +75,59 @@ func (w *weightFlags) begin(d *dataFlags, stream bool, opt *iokl.Options) error 
 	return nil
 }
 
+// indices is a list of columns by their numbers.
+var indices = regexp.MustCompile(`^[\d\s,-]+$`)
+
+// columns are the names of the columns of --x that hold the weights; "" where they come from a file, or have none.
+func (w *weightFlags) columns() string {
+	if w.weights == "" || isFile(w.weights) || indices.MatchString(w.weights) {
+		return ""
+	}
+	return w.weights
+}
+
+// readWeights reads the weights of the rows to predict, which say how wide intervals are: those of --weights, or of the
+// columns that the weights of the training rows came from, where --x has them.
+func (p *predictFlags) readWeights(cmd *cobra.Command, model *iokl.Model) error {
+	given := weightFlags{weights: p.weights}
+	switch {
+	case p.weights != "" && (p.sure.Level == 0 || model.Classes() != nil):
+		return status.Input("--weights says how wide intervals of targets are: give --interval, of a model of numbers")
+	case p.sure.Level == 0 || model.Classes() != nil:
+		return nil
+	case p.weights == "":
+		o, err := results.OriginOf(model)
+		if err != nil || o.Weights == "" || p.x == "" {
+			return err
+		}
+		if once(p.x) {
+			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("--x %s can be read once alone: intervals are of the width "+
+				"of weight 1; --weights FILE gives others", p.x)})
+			return nil
+		}
+		opt := p.options()
+		opt.Columns = func(names []string, cols int) ([]int, error) {
+			if _, err := selectColumns(o.Weights, "--weights", names, cols); err == nil {
+				given.weights = o.Weights
+			}
+			return []int{0}, nil
+		}
+		r, err := table.Open(p.x, opt)
+		if err != nil || r.Close() != nil || given.weights == "" {
+			return err
+		}
+	}
+	var opt iokl.Options
+	if err := given.begin(&p.dataFlags, false, &opt); err != nil {
+		return err
+	}
+	t, err := p.besides(cmd, "--weights", given.weights)
+	if err == nil {
+		p.sure.all = t.Data
+	}
+	return err
+}
+
 // besides reads what a flag says beside the data: a file, or columns of --x.
 func (d *dataFlags) besides(cmd *cobra.Command, flag, value string) (*table.Table, error) {
 	t, err := reading(cmd, func() (*table.Table, error) {
@@ -92,27 +149,41 @@ func (d *dataFlags) besides(cmd *cobra.Command, flag, value string) (*table.Tabl
 	return t, nil
 }
 
-// read reads weights, noise and the axis of the outputs.
+// readWeights reads the weights, ahead of the data: rows of weight 0 are then as blank, whatever they hold.
+func (w *weightFlags) readWeights(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) error {
+	if w.weights == "" {
+		return nil
+	}
+	t, err := d.besides(cmd, "--weights", w.weights)
+	if err != nil {
+		return err
+	}
+	opt.Weights = blas.Dense(t.Data)
+	blank := make([]bool, t.Data.Rows)
+	for i := range blank {
+		blank[i] = !slices.ContainsFunc(blas.Row(t.Data, i), func(v float64) bool { return v != 0 })
+	}
+	if slices.Contains(blank, false) { // else the weights are refused
+		d.blank = blank
+	}
+	return nil
+}
+
+// read reads noise and the axis of the outputs.
 func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) (err error) {
 	if w.axis != "" {
 		if opt.OutputAxis, opt.AxisNames, err = readAxis(cmd, d, w.axis, opt.OutputNames); err != nil {
 			return err
 		}
 	}
-	for _, r := range []struct {
-		flag, value string
-		to          *mat.Matrix
-	}{{"--weights", w.weights, &opt.Weights}, {"--noise", w.noise, &opt.Noise}} {
-		if r.value == "" || r.to == &opt.Noise && w.learnsNoise() {
-			continue
-		}
-		t, err := d.besides(cmd, r.flag, r.value)
-		if err != nil {
-			return err
-		}
-		*r.to = blas.Dense(t.Data)
+	if w.noise == "" || w.learnsNoise() {
+		return nil
 	}
-	return nil
+	t, err := d.besides(cmd, "--noise", w.noise)
+	if err == nil {
+		opt.Noise = blas.Dense(t.Data)
+	}
+	return err
 }
 
 // readAxis reads points, a row each, and the names of their coordinates, nil where the file has none. The word header

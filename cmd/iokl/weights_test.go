@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -271,5 +272,98 @@ func TestHeldOutProbabilities(t *testing.T) {
 	if err != nil || !strings.Contains(r.stderr, "high has log loss") ||
 		!strings.Contains(page, "Errors of the prob") || strings.Contains(page, "calibration the") {
 		t.Errorf("not calibrated: %v, %+v", err, r)
+	}
+}
+
+// Rows of weight 0 are as not there: the model file is the same, byte for byte, and so are its predictions and what is
+// said about held-out rows. Their words, classes and numbers are not seen.
+func TestZeroRowsOfTables(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	clean, full := "a,kind,w,y,class\n", "a,kind,w,y,class\n"
+	for i := range 60 {
+		a, kind := rng.NormFloat64(), []string{"red", "blue"}[i%2]
+		row := fmt.Sprintf("%.4f,%s,%d,%.4f,%s\n", a, kind, 1+i%2, 2*a+float64(i%2)+.1*rng.NormFloat64(),
+			[]string{"no", "yes"}[(i/2)%2])
+		clean, full = clean+row, full+row
+		if i%3 == 0 {
+			full += fmt.Sprintf("n.a. %d,green,0,%g,maybe\n", i, 1e6*rng.NormFloat64())
+		}
+	}
+	dir, seconds := folder(t), regexp.MustCompile(`[\d.e-]+ s\b`)
+	for _, flags := range []string{
+		"--y-columns y --drop class", "--y-columns class --drop y --classes", "--y-columns y --drop class --folds-by kind",
+		"--y-columns y --drop class --kernel gaussian:all:1 --lambda 1e-3 --loss quantile:.1,.9 --interval-folds 4",
+		"--y-columns y --drop class --missing error --missing-targets error --kernel linear:all --lambda 1e-3",
+	} {
+		var models, said []string
+		for _, text := range []string{clean, full} {
+			write(t, dir, "t.csv", text)
+			write(t, dir, "new.csv", clean)
+			r := command(t, dir, "fit --x t.csv --weights w --out m.iokl "+flags)
+			if r.status != exitOK {
+				t.Fatalf("%s: %+v", flags, r)
+			}
+			b, err := os.ReadFile(filepath.Join(dir, "m.iokl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			interval := ""
+			if strings.Contains(flags, "interval-folds") {
+				interval = " --interval .8"
+			}
+			p := command(t, dir, "predict --model m.iokl --x new.csv"+interval)
+			models, said = append(models, string(b)), append(said, seconds.ReplaceAllString(r.stdout+r.stderr+p.stdout, ""))
+		}
+		if models[0] != models[1] || said[0] != said[1] {
+			t.Errorf("%s: the models are the same: %t\n%s\n%s", flags, models[0] == models[1], said[0], said[1])
+		}
+	}
+}
+
+// Widths of intervals follow the weights of the rows to predict, from the column that the fit has them from or another.
+func TestWeightsOfNewRows(t *testing.T) {
+	dir := folder(t)
+	rng := rand.New(rand.NewPCG(6, 6))
+	train := "x,w,y\n"
+	for i := range 120 {
+		x, w := rng.NormFloat64(), []float64{100, 1}[i%2]
+		train += fmt.Sprintf("%.4f,%g,%.4f\n", x, w, x+rng.NormFloat64()/math.Sqrt(w))
+	}
+	write(t, dir, "t.csv", train)
+	write(t, dir, "new.csv", "x,w\n0,1\n0,4\n0,0\n0,\n")
+	write(t, dir, "bare.csv", "x\n0\n0\n0\n0\n")
+	write(t, dir, "w.csv", "v\n1\n4\n100\n1\n")
+	const fit = "fit --x t.csv --y-columns y --weights w --kernel linear:all --lambda 1e-3 --interval-folds 4 --out m.iokl"
+	if r := command(t, dir, fit); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	for flags, want := range map[string][]float64{
+		"--x new.csv": {1, 2, 1, 1}, "--x bare.csv": {1, 1, 1, 1}, "--x bare.csv --weights w.csv": {1, 2, 10, 1},
+	} {
+		r := command(t, dir, "predict --model m.iokl --interval .9 "+flags)
+		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+		if r.status != exitOK || len(lines) != 5 {
+			t.Fatalf("%s: %+v", flags, r)
+		}
+		var widths []float64
+		for _, line := range lines[1:] {
+			var f, lo, hi float64
+			if _, err := fmt.Sscanf(line, "%g,%g,%g", &f, &lo, &hi); err != nil {
+				t.Fatal(err)
+			}
+			widths = append(widths, hi-lo)
+		}
+		for i, w := range want {
+			if got := widths[0] / widths[i]; math.Abs(got/w-1) > .1 {
+				t.Errorf("%s: widths %v", flags, widths)
+			}
+		}
+	}
+	for flags, say := range map[string]string{
+		"--x bare.csv --weights w.csv": "give --interval", "--x bare.csv --interval .9 --weights t.csv:w": "",
+	} {
+		if r := command(t, dir, "predict --model m.iokl "+flags); r.status != exitUsage || !strings.Contains(r.stderr, say) {
+			t.Errorf("%s: %+v", flags, r)
+		}
 	}
 }

@@ -235,8 +235,7 @@ func Fit(s Source, opt iokl.Options) *Job {
 		if !opt.Open() {
 			return s.Fit(soft, opt)
 		}
-		rows, _ := s.first().Dims()
-		opt.CV = opt.CV.ForFit(rows)
+		opt.CV.OfFit = true
 		r, err := s.CrossValidate(soft, opt)
 		switch {
 		case err == nil:

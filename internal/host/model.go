@@ -54,12 +54,20 @@ func Decode(b []byte) (*Model, error) {
 // JSON says what the model is: all but its numbers by sample.
 func (m *Model) JSON() ([]byte, error) {
 	L := m.OutputKernel()
+	var axis [][]float64
+	if points, _ := m.OutputAxis(); points != nil {
+		for i := range points.RawMatrix().Rows {
+			axis = append(axis, points.RawRowView(i))
+		}
+	}
 	return marshal(struct {
 		Summary        string           `json:"summary"`
 		Certificate    iokl.Certificate `json:"certificate"`
 		Chosen         *iokl.Chosen     `json:"chosen"`
+		Options        *iokl.Options    `json:"options"`        // as they were given; null where a file does not say
 		IntervalFolds  int              `json:"interval_folds"` // models without each fold that it keeps
 		InputNames     []string         `json:"input_names"`    // null for a model of Gram matrices
+		OutputAxis     [][]float64      `json:"output_axis"`    // points that the outputs are; null for none
 		OutputNames    []string         `json:"output_names"`
 		Classes        []string         `json:"classes"` // null but for a classifier
 		KernelNames    []string         `json:"kernel_names"`
@@ -70,7 +78,7 @@ func (m *Model) JSON() ([]byte, error) {
 		Relevance      []float64        `json:"relevance"`
 		Warnings       []string         `json:"warnings"`
 	}{
-		m.String(), m.Certificate(), m.Chosen(), m.IntervalFolds(), m.InputNames(), m.OutputNames(), m.Classes(),
+		m.String(), m.Certificate(), m.Chosen(), m.Options(), m.IntervalFolds(), m.InputNames(), axis, m.OutputNames(), m.Classes(),
 		m.KernelNames(), m.Eta(), m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), m.Warnings(),
 	}, nil)
 }

@@ -100,10 +100,15 @@ func UpdateOptions(text string) (iokl.UpdateOptions, error) {
 	return o.UpdateOptions, err
 }
 
-// IntervalOptions reads the JSON form of [iokl.IntervalOptions].
-func IntervalOptions(text string) (opt iokl.IntervalOptions, err error) {
-	err = decode(text, &opt)
-	return opt, err
+// IntervalOptions reads the JSON form of [iokl.IntervalOptions], weights as a list of rows.
+func IntervalOptions(text string) (iokl.IntervalOptions, error) {
+	var o struct {
+		iokl.IntervalOptions
+		Weights [][]float64 `json:"weights"` // by rows
+	}
+	err := decode(text, &o)
+	fillIn(&err, &o.IntervalOptions.Weights, o.Weights, "weights")
+	return o.IntervalOptions, err
 }
 
 // GrangerOptions reads the JSON form of [granger.Options] and, beside it, the names of the

@@ -5,12 +5,50 @@ package learn
 import (
 	"cmp"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/linop"
 )
+
+// Content is hashes of the targets and the inputs of a sample.
+type Content struct{ y, x uint64 }
+
+// ContentOf hashes the rows of Y and of X, which has no rows for Gram matrices.
+func ContentOf(X, Y blas.General) []Content {
+	list := make([]Content, Y.Rows)
+	par.Ranges(Y.Rows, 1024, func(from, to int) {
+		for i := from; i < to; i++ {
+			if list[i].y = hash(blas.Row(Y, i)); i < X.Rows {
+				list[i].x = hash(blas.Row(X, i))
+			}
+		}
+	})
+	return list
+}
+
+// hash is that of numbers, of which all NaN are alike.
+func hash(row []float64) (h uint64) {
+	for _, v := range row {
+		if v != v {
+			v = math.NaN()
+		}
+		h = mixed(h ^ math.Float64bits(v+0)) // −0 is 0
+	}
+	return h
+}
+
+// mixed is the finalizer of splitmix64 (Steele, Lea, Flood, doi:10.1145/2660193.2660195), a bijection.
+func mixed(h uint64) uint64 {
+	h += 0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
 
 // Split is one fold: indices of the rows to train on and of those to test on, ascending.
 type Split struct {
@@ -33,6 +71,10 @@ const mostRows = 1 << 28
 type Folding struct {
 	Folds, Repeats int   // repeats are of the whole, with other folds; 0 means 1
 	Groups         []int // a number for each sample; all samples of a group are tested together
+	// Content, without groups, deals samples by what they hold and not by their order: samples in another order fall
+	// into the same folds. Equal targets, as of a class, and equal samples are spread over the folds. nil: samples are
+	// shuffled.
+	Content []Content
 	// TimeOrdered, without groups, takes the samples as a series, cuts it into Folds+1
 	// blocks and tests each but the first after training on all before it.
 	TimeOrdered bool
@@ -177,6 +219,21 @@ func (p Folding) Deal(l int) ([]Split, error) {
 	return all, nil
 }
 
+// shuffled is the samples in the order in which they are dealt.
+func (p Folding) shuffled(l int, rng *rand.Rand) []int {
+	if p.Content == nil {
+		return rng.Perm(l)
+	}
+	salt, order, keys := rng.Uint64(), make([]int, l), make([]Content, l)
+	for i, c := range p.Content {
+		order[i], keys[i] = i, Content{mixed(c.y ^ salt), mixed(c.x ^ salt)}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(keys[a].y, keys[b].y), cmp.Compare(keys[a].x, keys[b].x), cmp.Compare(a, b))
+	})
+	return order
+}
+
 // assign gives every sample its fold, −1 for the first block of a series, and counts what was dealt out. Groups go,
 // the largest first, to the fold with fewest samples.
 func (p Folding) assign(l int, rng *rand.Rand) (fold []int, count int) {
@@ -189,8 +246,8 @@ func (p Folding) assign(l int, rng *rand.Rand) (fold []int, count int) {
 		}
 		return fold, l
 	case groups == nil:
-		for p, i := range rng.Perm(l) {
-			fold[i] = p % k
+		for at, i := range p.shuffled(l, rng) {
+			fold[i] = at % k
 		}
 		return fold, l
 	}

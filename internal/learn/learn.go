@@ -72,17 +72,17 @@ type InMemory interface {
 	Data
 	// Sample is the data of these samples alone, in this order.
 	Sample(samples []int) (InMemory, error)
-	// HeldOut returns the targets of the samples to test on, and what m, a model of the
+	// Content is that by which Split deals the samples.
+	Content() []Content
+	// HeldOut fills in the targets of the samples to test on, their weights, and what m, a model of the
 	// part to train on, predicts for them.
-	HeldOut(ctx context.Context, m *model.Model, s Split) (Y, F blas.General, err error)
+	HeldOut(ctx context.Context, m *model.Model, s Split) (model.Fold, error)
 	// ByLoss is the same data for another loss.
 	ByLoss(l loss.Loss) (InMemory, error)
 	// Winsorize prepares a loss that bounds the effect of gross errors for fits with the kernels of the SPECs, nil
 	// where any may be tried. It finds the δ of the loss of Huber where the caller gave none. What is learned by
 	// squares is then learned from targets without gross errors.
 	Winsorize(ctx context.Context, specs []string) error
-	// Weight is that of target j of sample i.
-	Weight(i, j int) float64
 }
 
 // Table is rows of inputs in memory, for which kernels can be chosen. They offer kernel ridge regression, in which only
@@ -116,9 +116,9 @@ type Table interface {
 // to measure residuals on.
 type Folded interface {
 	Data
-	// HeldOut returns the numbers of the kept samples of the fold, ascending, their targets, and what m, a
+	// HeldOut fills in the numbers of the kept samples of the fold, ascending, their targets and weights, and what m, a
 	// model learned without the fold, predicts for them.
-	HeldOut(ctx context.Context, m *model.Model, fold int) (rows []int, Y, F blas.General, err error)
+	HeldOut(ctx context.Context, m *model.Model, fold int) (model.Fold, error)
 }
 
 // Training is a set of samples in the form that the solver takes.

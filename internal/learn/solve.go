@@ -253,6 +253,7 @@ func OutOfFold(
 		rows []int) (*model.Model, error),
 ) ([]model.Fold, error) {
 	l, _ := d.Size()
+	p.Content = d.Content()
 	splits, err := p.Deal(l)
 	if err != nil {
 		return nil, err
@@ -269,9 +270,7 @@ func OutOfFold(
 		}
 		m = m.Compact()
 		m.Warnings = nil
-		f := model.Fold{Model: m, Rows: splits[k].Test}
-		f.Y, f.F, err = d.HeldOut(ctx, m, splits[k])
-		folds[k] = f
+		folds[k], err = d.HeldOut(ctx, m, splits[k])
 		return err
 	}
 	for lo := 0; lo < len(splits); lo += atOnce {
@@ -304,13 +303,12 @@ func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds in
 		if res == nil || ctx.Err() != nil {
 			return nil, fault.From(cmp.Or(err, ctx.Err()))
 		}
-		f := model.Fold{Model: t.Model(res)}
-		f.Warnings = nil
-		f.UseMeans(s.Means)
-		if f.Rows, f.Y, f.F, err = d.HeldOut(ctx, f.Model, k); err != nil {
+		out := t.Model(res)
+		out.Warnings = nil
+		out.UseMeans(s.Means)
+		if list[k], err = d.HeldOut(ctx, out, k); err != nil {
 			return nil, fmt.Errorf("fold %d: %w", k+1, err)
 		}
-		list[k] = f
 	}
 	return list, nil
 }

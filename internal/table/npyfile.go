@@ -20,6 +20,7 @@ type npyReader struct {
 	next       int // row
 	buf        []byte
 	col        []float64
+	opt        *Options
 	err        error // of the row next
 }
 
@@ -43,7 +44,7 @@ func newNpyReader(s *source, opt Options) (Reader, error) {
 		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or "+
 			"uncompressed", s.name)
 	}
-	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols}, opt)
+	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols, opt: &opt}, opt)
 }
 
 func (r *npyReader) Names() []string { return nil }
@@ -80,7 +81,7 @@ func (r *npyReader) Read(dst blas.General) (int, error) {
 	case err != nil:
 		r.err = named(r.src.name, err)
 	}
-	n, err = finiteRows(r.src.name, blas.View(dst, 0, 0, n, r.cols), r.next)
+	n, err = finiteRows(r.src.name, blas.View(dst, 0, 0, n, r.cols), r.next, r.opt)
 	if err != nil {
 		r.err = err
 	}

@@ -159,7 +159,7 @@ func ReadStack(name string, opt Options) ([]blas.General, error) {
 	var out []blas.General
 	for j := range m {
 		a := blas.General{Rows: r, Cols: c, Stride: c, Data: arr.Data[j*r*c : (j+1)*r*c]}
-		if _, err := finiteRows(name, a, 0); err != nil {
+		if _, err := finiteRows(name, a, 0, new(Options)); err != nil {
 			return nil, err
 		}
 		out = append(out, a)
@@ -239,7 +239,7 @@ func fromArray(name string, arr *npy.Array, opt Options) (Reader, error) {
 		return nil, err
 	}
 	a := blas.General{Rows: rows, Cols: cols, Stride: cols, Data: arr.Data}
-	if _, err := finiteRows(name, a, 0); err != nil {
+	if _, err := finiteRows(name, a, 0, &opt); err != nil {
 		return nil, err
 	}
 	return choosing(&memory{data: a}, opt)

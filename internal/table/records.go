@@ -46,6 +46,7 @@ type column struct {
 // textReader reads the chosen columns of records.
 type textReader struct {
 	file    records
+	opt     *Options
 	name    string
 	names   []string // of the chosen columns, nil where there are none
 	index   []int    // of these in the file
@@ -70,7 +71,7 @@ func newTextReader(name string, file records, opt Options) (*textReader, error) 
 		return nil, err
 	}
 	r := &textReader{
-		file: file, name: name, names: namesAt(all, idx), index: idx,
+		file: file, opt: &opt, name: name, names: namesAt(all, idx), index: idx,
 		columns: make([]column, len(idx)), cells: make([]cell, len(idx)), codes: make([]float64, len(idx)),
 	}
 	for k := range r.columns {
@@ -137,8 +138,20 @@ func (r *textReader) label(k int) string {
 
 // row reads one record into dst.
 func (r *textReader) row(dst []float64) error {
-	if err := r.file.next(r.cells); err != nil {
+	blank := r.opt.blank(r.rows)
+	cells := r.cells
+	if blank {
+		cells = make([]cell, len(r.cells))
+	}
+	if err := r.file.next(cells); err != nil {
 		return err
+	}
+	r.rows++
+	if blank {
+		for j := range dst {
+			dst[j] = math.NaN()
+		}
+		return nil
 	}
 	codes := dst
 	if r.schema != nil {
@@ -157,7 +170,6 @@ func (r *textReader) row(dst []float64) error {
 	if r.schema != nil {
 		r.schema.Expand(dst, codes)
 	}
-	r.rows++
 	return nil
 }
 

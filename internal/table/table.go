@@ -70,6 +70,9 @@ type Options struct {
 	Schema    schema.Columns // of the columns that are read, where it is known
 	Codes     bool           // hand out a code for each cell, as the kinds of package schema define it
 	NA        []string       // words and numbers that mean a missing cell, as an empty one does
+	// Blank reports whether all cells of a row, from 0, are missing whatever they hold; nil: of none. Such a row says
+	// nothing about what columns are.
+	Blank func(row int) bool
 	// Columns chooses the columns to read, from 0, and their order, by the names
 	// (nil where there are none) and number of all; nil means all. CSV and Parquet
 	// columns that are not chosen may hold text.
@@ -229,11 +232,17 @@ func (m *memory) Read(dst blas.General) (int, error) {
 	return k, nil
 }
 
+// blank reports whether the row counts as missing.
+func (opt *Options) blank(row int) bool { return opt.Blank != nil && opt.Blank(row) }
+
 // finiteRows is the number of rows before the first that holds an infinity, and the
 // error that says where. NaN is a missing cell. first is the table's row number (from
-// 0) of the block's first row.
-func finiteRows(name string, a blas.General, first int) (int, error) {
+// 0) of the block's first row. Rows that opt leaves blank become so.
+func finiteRows(name string, a blas.General, first int, opt *Options) (int, error) {
 	for i := range a.Rows {
+		if opt.blank(first + i) {
+			blas.Fill(blas.View(a, i, 0, 1, a.Cols), math.NaN())
+		}
 		for j, v := range blas.Row(a, i) {
 			if math.IsInf(v, 0) {
 				return i, bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, schema.Label(nil, j), v)

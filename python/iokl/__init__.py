@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ._estimators import IOKLClassifier, IOKLRegressor, load
 from ._graph import Graph, granger
-from ._library import InterruptWarning, IOKLError, ModelError, library_version, set_threads
+from ._library import InterruptWarning, IOKLError, IOKLWarning, ModelError, library_version, set_threads
 from ._solve import solve_general, solve_sylvester
 
 try:
@@ -17,6 +17,6 @@ except PackageNotFoundError:  # a source tree on the path
     __version__ = "0"
 
 __all__ = [
-    "Graph", "IOKLClassifier", "IOKLError", "IOKLRegressor", "InterruptWarning", "ModelError",
+    "Graph", "IOKLClassifier", "IOKLError", "IOKLRegressor", "IOKLWarning", "InterruptWarning", "ModelError",
     "granger", "library_version", "load", "set_threads", "solve_general", "solve_sylvester",
 ]  # fmt: skip

@@ -41,15 +41,9 @@ except ImportError:
             return f"{type(self).__name__}({', '.join(given)})"
 
     class RegressorMixin:  # type: ignore[no-redef]
-        _estimator_type = "regressor"
+        """Marks regressors."""
 
-        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-            """Return the coefficient of determination, averaged over the outputs."""
-            F = self.predict(X)  # type: ignore[attr-defined]
-            F, Y = F.reshape(len(F), -1), np.asarray(y, dtype=float).reshape(len(F), -1)
-            w = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-            left, all = w @ (Y - F) ** 2, w @ (Y - np.average(Y, axis=0, weights=w)) ** 2
-            return float(np.mean(np.where(all > 0, 1 - left / np.where(all > 0, all, 1), left == 0)))
+        _estimator_type = "regressor"
 
     class ClassifierMixin:  # type: ignore[no-redef]
         _estimator_type = "classifier"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes as ct
+import functools
 import os
+import threading
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,7 @@ from numpy.typing import NDArray
 
 from . import _input as given
 from ._base import BaseEstimator, ClassifierMixin, NotFittedError, RegressorMixin
-from ._library import Floats, Job, Model, encode_options, in_place, matrices, matrix
+from ._library import Floats, IOKLWarning, Job, Model, encode_options, in_place, matrices, matrix
 
 PARAMETERS = """
     kernels : list of str, "precomputed" or None, default=None
@@ -78,6 +81,23 @@ ATTRIBUTES = """
         The weight of each kernel by its name."""
 
 
+_locks: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_locking = threading.Lock()
+
+
+def _alone(method: Any) -> Any:
+    """The method, which changes the estimator, one thread at a time."""
+
+    @functools.wraps(method)
+    def locked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _locking:
+            lock = _locks.setdefault(self, threading.RLock())
+        with lock:
+            return method(self, *args, **kwargs)
+
+    return locked
+
+
 class _Estimator(BaseEstimator):
     """What the regressor and the classifier share: parameters, files, explanations."""
 
@@ -126,9 +146,8 @@ class _Estimator(BaseEstimator):
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
     def _more_tags(self) -> dict[str, Any]:
-        unequal = {"check_sample_weights_invariance": "folds are dealt by the order of rows, which the check changes"}
         precomputed = self._precomputed()
-        return {"allow_nan": not precomputed, "pairwise": precomputed, "requires_y": True, "_xfail_checks": unequal}
+        return {"allow_nan": not precomputed, "pairwise": precomputed, "requires_y": True}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -145,6 +164,8 @@ class _Estimator(BaseEstimator):
         some = np.flatnonzero((w != 0).any(axis=1))
         if len(some) in (0, len(w)):
             return a, targets, groups, sample_weight
+        if self._precomputed():
+            self._seen = some
         a = [k[np.ix_(some, some)] for k in a] if self._precomputed() else a[some]
         return a, targets[some], None if groups is None else np.asarray(groups)[some], w[some]
 
@@ -193,10 +214,12 @@ class _Estimator(BaseEstimator):
         if self._precomputed():
             stack = given.grams(X, name)
             if fitting:
-                self.n_features_in_ = stack[0].shape[1]
-            elif stack[0].shape[1] != self.n_features_in_:
+                self.n_features_in_, self._seen = stack[0].shape[1], None
+                return stack
+            if stack[0].shape[1] != self.n_features_in_:
                 raise self._other_number(stack[0].shape[1])
-            return stack
+            seen = getattr(self, "_seen", None)  # of weights that are not 0
+            return stack if seen is None else [k[:, seen] for k in stack]
         names = given.names_of(X)
         a = given.table(X, name)
         if fitting:
@@ -220,10 +243,10 @@ class _Estimator(BaseEstimator):
         known = getattr(self, "feature_names_in_", None)
         if known is None and names is not None:
             line = f"X has feature names, but {estimator} was fitted without feature names"
-            warnings.warn(line, UserWarning, stacklevel=4)
+            warnings.warn(line, IOKLWarning, stacklevel=4)
         elif known is not None and names is None:
             line = f"X does not have valid feature names, but {estimator} was fitted with feature names"
-            warnings.warn(line, UserWarning, stacklevel=4)
+            warnings.warn(line, IOKLWarning, stacklevel=4)
         elif known is not None and names is not None and list(known) != list(names):
             lines = ["The feature names should match those that were passed during fit."]
             for title, some in (
@@ -241,8 +264,8 @@ class _Estimator(BaseEstimator):
         with job:
             self._model = job.model(job.wait(self.verbose))
         self._describe()
-        for line in self._about["warnings"] or []:
-            warnings.warn(line, UserWarning, stacklevel=3)
+        for line in self._about["warnings"]:
+            warnings.warn(line, IOKLWarning, stacklevel=4)
 
     def _change(
         self,
@@ -257,15 +280,16 @@ class _Estimator(BaseEstimator):
         options = {"window": window, "relearn": relearn or None, "forget": forget}
         if X is not None and sample_weight is not None:
             options["weights"] = given.weights(sample_weight, len(X))
-        model, before = self._fitted(), self._about["warnings"] or []
+        model, before = self._fitted(), self._about["warnings"]
         if self._precomputed():
             raise ValueError("a model of kernel matrices is not updated: it keeps no inputs to compute kernels of")
         self._model = model.update(X, Y, options)
         self._describe()
-        for line in self._about["warnings"] or []:
+        for line in self._about["warnings"]:
             if line not in before:
-                warnings.warn(line, UserWarning, stacklevel=3)
+                warnings.warn(line, IOKLWarning, stacklevel=4)
 
+    @_alone
     def forget(self, rows: Any, window: int | None = None, relearn: bool = False) -> Any:
         """Take rows out of the model, exactly as a fit at the same kernels, weights, L and λ·rows without them.
 
@@ -384,6 +408,7 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         tags.target_tags.multi_output = True
         return tags
 
+    @_alone
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> IOKLRegressor:
         """Learn y from X.
 
@@ -423,6 +448,7 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         self._run(job)
         return self
 
+    @_alone
     def partial_fit(
         self, X: Any, y: Any, window: int | None = None, relearn: bool = False, sample_weight: Any = None
     ) -> IOKLRegressor:
@@ -483,6 +509,37 @@ class IOKLRegressor(RegressorMixin, _Estimator):
             raise ValueError("deviations are not there for precomputed kernels")
         return F, self._shape(self._model.deviation(self._read(X, False)))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R², averaged over the outputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, as for `predict`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; NaN is a missing cell, which does not count, and nor does an output without any other.
+        sample_weight : array-like of shape (n_samples,) or of the shape of y, default=None
+            Weights.
+
+        Returns
+        -------
+        float
+            1 for exact predictions, 0 for those that are no better than the mean of y.
+        """
+        F = self.predict(X)
+        F = F.reshape(len(F), -1)
+        Y, _ = given.targets(y, len(F), type(self).__name__, 1)
+        if Y.shape != F.shape:
+            raise ValueError(f"y has {Y.shape[1]} outputs, and the model predicts {F.shape[1]}")
+        w = np.ones((len(F), 1)) if sample_weight is None else np.asarray(given.weights(sample_weight, len(F)))
+        w = np.where(np.isnan(Y), 0.0, np.broadcast_to(w, Y.shape))
+        some = w.sum(axis=0) > 0
+        F, Y, w = F[:, some], np.where(np.isnan(Y), 0.0, Y)[:, some], w[:, some]
+        left = (w * (Y - F) ** 2).sum(axis=0)
+        total = (w * (Y - np.average(Y, axis=0, weights=w)) ** 2).sum(axis=0)
+        r2 = np.where(total > 0, 1 - left / np.where(total > 0, total, 1), left == 0)
+        return float(np.mean(r2)) if len(r2) else float("nan")
+
     def predict_at(self, X: Any, points: Any) -> Floats:
         """Predict targets at other points of the axis of the outputs: see `output_axis`.
 
@@ -524,7 +581,13 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         return self._shape(model.noise(self._read(X, False)))
 
     def predict_interval(
-        self, X: Any, level: float = 0.9, method: str | None = None, local: bool = False, joint: bool = False
+        self,
+        X: Any,
+        level: float = 0.9,
+        method: str | None = None,
+        local: bool = False,
+        joint: bool = False,
+        sample_weight: Any = None,
     ) -> Any:
         """Predict intervals that hold new targets with a probability.
 
@@ -544,6 +607,9 @@ class IOKLRegressor(RegressorMixin, _Estimator):
             Whether the intervals are wider where data are thin.
         joint : bool, default=False
             Whether `level` is for all outputs of a row together.
+        sample_weight : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Weights of the samples to predict, as those of `fit`: widths are in proportion to 1/√w. None means 1, and so
+            does a weight of 0.
 
         Returns
         -------
@@ -551,8 +617,10 @@ class IOKLRegressor(RegressorMixin, _Estimator):
             The ends of the intervals of targets.
         """
         model = self._fitted()
-        options = {"level": level, "method": method, "local": local, "joint": joint}
+        options: dict[str, Any] = {"level": level, "method": method, "local": local, "joint": joint}
         a = self._read(X, False)
+        if sample_weight is not None:
+            options["weights"] = given.weights(sample_weight, len(a[0]) if self._precomputed() else len(a))
         loss = self.certificate_.get("loss", "")
         quantiles = loss.count(",") + 1 if loss.startswith("quantile") else 1
         if self._precomputed():
@@ -585,6 +653,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
     array(['in', 'out'], dtype='<U3')
     """
 
+    @_alone
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> IOKLClassifier:
         """Learn to tell the classes y apart.
 
@@ -634,6 +703,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         self._columns = [order.index(n) for n in names]
         return self
 
+    @_alone
     def partial_fit(
         self,
         X: Any,
@@ -762,6 +832,22 @@ for _estimator in (IOKLRegressor, IOKLClassifier):
     _estimator.__doc__ = _doc.replace("{attributes}", ATTRIBUTES)
 
 
+def _parameters(options: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an estimator whose options these are."""
+    options = dict(options)
+    names = {"lambda": "lam", "seed": "random_state"}
+    known = BaseEstimator.get_params(IOKLRegressor())
+    settings = {names.get(k, k): options.pop(k) for k in list(options) if names.get(k, k) in known}
+    cv = dict(options.pop("cv", {}))
+    if "folds" in cv:
+        settings["folds"] = cv.pop("folds")
+    if cv:
+        options["cv"] = cv
+    if options:
+        settings["options"] = options
+    return settings
+
+
 def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:
     """Load a model that `save`, or ``iokl fit --out``, has written.
 
@@ -773,8 +859,9 @@ def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:
     Returns
     -------
     IOKLRegressor or IOKLClassifier
-        A fitted estimator. Its parameters are the defaults, but for what the model says of itself: λ, τ, norm.
-        A regressor predicts one column for each output.
+            A fitted estimator. Its parameters are those of the fit, so that `fit` of a clone on the same data is the same
+        fit; of a file of an older version, the defaults but for λ, τ, norm and what was learned. A regressor predicts
+        one column for each output.
     """
     model = Model.load(os.fspath(path))
     about = model.describe()
@@ -782,6 +869,9 @@ def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:
     fitted: IOKLRegressor | IOKLClassifier
     settings = {"lam": cert["lambda"], "tau": cert["tau"], "norm": cert["norm"], "learn": cert["learn"]}
     settings["model"] = about["chosen"]["model"] if about["chosen"] else None
+    if about["options"] is not None:
+        settings = _parameters(about["options"])
+        settings["output_axis"] = about["output_axis"]
     if about["input_names"] is None:
         settings["kernels"] = "precomputed"
     if about["classes"]:

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._base import DataConversionWarning
-from ._library import Floats
+from . import _base
+from ._library import Floats, IOKLWarning
+
+
+class DataConversionWarning(IOKLWarning, _base.DataConversionWarning):
+    """Data are used in another form than they have."""
 
 
 def names_of(table: Any) -> NDArray[Any] | None:

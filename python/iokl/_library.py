@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 import json
 import os
+import re
 import sys
 import threading
 import warnings
@@ -13,7 +14,7 @@ from typing import Any, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ._base import ConvergenceWarning
+from . import _base
 
 ABI = 1
 OK, BAD_INPUT, NO_MEMORY, NOT_CONVERGED, CANCELLED, BAD_MODEL = range(6)
@@ -30,8 +31,16 @@ class ModelError(ValueError):
     """Bytes or a file are no model, are damaged, or come from a newer version."""
 
 
-class InterruptWarning(UserWarning):
+class IOKLWarning(UserWarning):
+    """What this package warns of; all of its warnings are of this class."""
+
+
+class InterruptWarning(IOKLWarning):
     """A fit was interrupted: the model is the best so far."""
+
+
+class ConvergenceWarning(IOKLWarning, _base.ConvergenceWarning):
+    """A fit has not reached its tolerance."""
 
 
 class _Error(ct.Structure):
@@ -147,7 +156,7 @@ def call(function: str, *args: Any, passes: Sequence[int] = ()) -> tuple[int, st
     lib = _library()
     err = _Error(size=ct.sizeof(_Error))
     status = getattr(lib, function)(*args, ct.byref(err))
-    message = err.message.decode("utf-8", "replace")
+    message = in_python(err.message.decode("utf-8", "replace"))
     if status == OK or status in passes:
         return status, message
     if status == BAD_INPUT:
@@ -159,6 +168,16 @@ def call(function: str, *args: Any, passes: Sequence[int] = ()) -> tuple[int, st
     if status == FILE_ERROR:
         raise OSError(message)
     raise IOKLError(message)
+
+
+def in_python(message: str) -> str:
+    """A message of the library with the parameters of the estimators in the place of the flags of the command."""
+
+    def parameter(flag: re.Match[str]) -> str:
+        name = flag[1].replace("-", "_")
+        return {"lambda": "lam", "weights": "sample_weight", "na": "NaN", "seed": "random_state"}.get(name, name)
+
+    return re.sub(r"--([a-z][a-z-]*[a-z])", parameter, message)
 
 
 def text(function: str, *args: Any) -> str:
@@ -251,9 +270,9 @@ class Job:
         if interrupted:
             gap = model.describe()["certificate"]["relative_gap"]
             line = f"interrupted at relative gap {gap:.3g}: the model is the best so far"
-            warnings.warn(line, InterruptWarning, stacklevel=4)
+            warnings.warn(line, InterruptWarning, stacklevel=5)
         elif status == NOT_CONVERGED:
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
         return model
 
     def json(self) -> Any:
@@ -288,7 +307,7 @@ class _Progressing:
         p = _Progress(size=ct.sizeof(_Progress))
         call("iokl_job_progress", self.handle, ct.byref(p))
         for _ in range(p.lines):
-            self.line("iokl: " + text("iokl_job_line", self.handle))
+            self.line("iokl: " + in_python(text("iokl_job_line", self.handle)))
         state = ""
         if p.iteration:
             state = f"iteration {p.iteration}, objective {p.objective:.6g}, relative gap {p.relative_gap:.2g}"
@@ -318,6 +337,8 @@ class Model:
 
     @staticmethod
     def load(path: str) -> Model:
+        with open(path, "rb"):  # a file that cannot be read raises what Python's files raise
+            pass
         handle = ct.c_uint64()
         call("iokl_model_load", os.fsencode(path), ct.byref(handle))
         return Model(handle.value)
@@ -344,6 +365,7 @@ class Model:
             pass
 
     def save(self, path: str) -> None:
+        os.stat(os.path.dirname(path) or ".")  # a folder that is not there raises what Python's files raise
         call("iokl_model_save", self._handle, os.fsencode(path))
 
     def update(self, X: Floats | None, Y: Floats | None, options: dict[str, Any]) -> Model:
@@ -360,7 +382,9 @@ class Model:
         return Model(handle.value)
 
     def describe(self) -> dict[str, Any]:
-        return json.loads(text("iokl_model_json", self._handle))
+        about = json.loads(text("iokl_model_json", self._handle))
+        about["warnings"] = [in_python(line) for line in about["warnings"] or []]
+        return about
 
     def sizes(self) -> _Sizes:
         s = _Sizes(size=ct.sizeof(_Sizes))
@@ -406,8 +430,15 @@ class Model:
 
     def interval(self, X: Floats, options: dict[str, Any], quantiles: int) -> list[Floats]:
         """Predictions, lower ends, upper ends."""
-        text = encode_options(options)
-        return self._blocks(X, 3, lambda x, *FLU: call("iokl_predict_interval", self._handle, x, text, *FLU), quantiles)
+        weights, at = options.get("weights"), 0
+
+        def block(x: Any, *FLU: Any) -> None:
+            nonlocal at
+            some = options if weights is None else {**options, "weights": weights[at : at + self.BLOCK]}
+            call("iokl_predict_interval", self._handle, x, encode_options(some), *FLU)
+            at += self.BLOCK
+
+        return self._blocks(X, 3, block, quantiles)
 
     def sets(self, X: Floats, level: float) -> list[Floats]:
         """Probabilities of the classes, and 1 for each class that a row may be of."""

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -353,3 +354,69 @@ def test_cells_that_are_no_numbers(cell):
     for missing in (None, pd.NA, "NaN", "nan", float("nan")):
         odd.iloc[7, 1] = missing
         np.testing.assert_array_equal(m.predict(odd), m.predict(want))
+@pytest.mark.parametrize("estimator", [iokl.IOKLRegressor, iokl.IOKLClassifier])
+def test_loaded_parameters(table, tmp_path, estimator):
+    X, Y = table
+    y = Y if estimator is iokl.IOKLRegressor else np.where(Y[:, 0] > 0, "up", "down")
+    given = dict(
+        kernels=["gaussian:all:1", "linear:all"], lam=1e-3, norm="lp:2", standardize="x", tol=1e-6, random_state=3,
+        folds=4, interval_folds=4, options={"missing": "error"},
+    )  # fmt: skip
+    for parameters in (given, {}):
+        m = estimator(**parameters).fit(X, y)
+        m.save(tmp_path / "m.iokl")
+        read = iokl.load(tmp_path / "m.iokl")
+        assert type(read) is estimator and read.get_params() == m.get_params()
+        again = clone(read).fit(X, y)
+        np.testing.assert_array_equal(again.predict(X), m.predict(X))
+
+
+def test_loaded_classes(command, table, tmp_path):
+    X, Y = table
+    y = np.where(Y[:, 0] > 0, "up", "down")
+    np.savetxt(tmp_path / "x.csv", X, delimiter=",")
+    (tmp_path / "y.csv").write_text("label\n" + "\n".join(y) + "\n")
+    fit = ("--kernel", "gaussian:all:1", "--lambda", "1e-3", "--quiet")
+    command("fit", "--x", tmp_path / "x.csv", "--y", tmp_path / "y.csv", "--classes", "--out", tmp_path / "m", *fit)
+    m = iokl.load(tmp_path / "m")
+    assert isinstance(m, iokl.IOKLClassifier) and (m.predict(X) == y).mean() > 0.9
+    assert m.get_params()["kernels"] == ["gaussian:all:1"] and m.score(X, y) > 0.9
+
+
+def test_score_of_missing_targets(table):
+    X, Y = table
+    m = iokl.IOKLRegressor(**QUICK).fit(X, Y)
+    holes, w = Y.copy(), np.where(np.arange(60) < 5, 0.0, 2.0)
+    holes[:5, 0], holes[:, 1] = np.nan, np.nan
+    one = iokl.IOKLRegressor(**QUICK).fit(X, Y)
+    expected = r2_score(Y[5:, 0], one.predict(X)[5:, 0])
+    assert m.score(X, holes) == pytest.approx(expected)
+    assert m.score(X, Y) == pytest.approx(r2_score(Y, m.predict(X)))
+    assert m.score(X, Y, sample_weight=w) == pytest.approx(r2_score(Y, m.predict(X), sample_weight=w))
+
+
+def test_threads_lose_no_rows(table):
+    X, Y = table
+    m = iokl.IOKLRegressor(**QUICK).fit(X, Y)
+    threads = [threading.Thread(target=lambda: [m.partial_fit(X[:2], Y[:2]) for _ in range(4)]) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert m.certificate_["samples"] == 60 + 2 * 16
+
+
+def test_files_and_words(table, tmp_path):
+    X, Y = table
+    with pytest.raises(FileNotFoundError):
+        iokl.load(tmp_path / "none.iokl")
+    with pytest.raises(FileNotFoundError):
+        iokl.IOKLRegressor(**QUICK).fit(X, Y).save(tmp_path / "none" / "m.iokl")
+    with pytest.raises(ValueError, match=r"give λ \(lam\)"):
+        iokl.IOKLRegressor().fit(X[:2], Y[:2])
+    holes = X.copy()
+    holes[3, 1] = np.nan
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        iokl.IOKLRegressor(**{**QUICK, "max_outer": 1, "tol": 1e-12}).fit(holes, Y)
+    assert len(seen) == 2 and all(issubclass(w.category, iokl.IOKLWarning) for w in seen)

@@ -81,9 +81,10 @@ def test_logistic_precomputed():
     y = np.where(rng.uniform(size=200) < 1 / (1 + np.exp(-3 * X[:, 0])), "yes", np.where(X[:, 1] > 0, "no", "maybe"))
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 8)
     options = {"lam": 1e-3, "tol": 1e-8, "loss": "logistic", "standardize": "none"}
+    each = np.arange(200)  # samples of a class fall into the same folds where groups say so
     for folds in (0, 5):
-        m = iokl.IOKLClassifier(kernels="precomputed", interval_folds=folds, **options).fit(K, y)
-        rows = iokl.IOKLClassifier(kernels=["gaussian:all:2"], interval_folds=folds, **options).fit(X, y)
+        m = iokl.IOKLClassifier(kernels="precomputed", interval_folds=folds, **options).fit(K, y, groups=each)
+        rows = iokl.IOKLClassifier(kernels=["gaussian:all:2"], interval_folds=folds, **options).fit(X, y, groups=each)
         near = 1e-4 if folds == 0 else 0.05
         np.testing.assert_allclose(m.predict_proba(K[:50]), rows.predict_proba(X[:50]), atol=near)
         classes = [list(m.classes_).index(c) for c in m.predict(K)]
@@ -106,3 +107,41 @@ def test_noise():
     assert F.shape == S.shape == (300,) and (S < noise).all()
     with pytest.raises(ValueError, match="did not learn the noise"):
         iokl.IOKLRegressor(kernels=["gaussian:all:1"], lam=1e-3).fit(X, y).predict_noise(X)
+
+
+def test_zero_rows(table):
+    X, Y = table
+    rng = np.random.default_rng(4)
+    wild = np.vstack([X, 100 * rng.standard_normal((20, 3))]), np.vstack([Y, 1e4 * rng.standard_normal((20, 2))])
+    w = np.repeat([1.0, 0.0], [60, 20])
+    at = rng.permutation(80)
+    a = iokl.IOKLRegressor().fit(wild[0][at], wild[1][at], sample_weight=w[at])
+    b = iokl.IOKLRegressor().fit(X, Y)
+    assert a.chosen_["kernels"] == b.chosen_["kernels"] and a.certificate_["samples"] == 60
+    np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-6, atol=1e-6)
+    for left, right in zip(a.predict_interval(X), b.predict_interval(X)):
+        np.testing.assert_allclose(left, right, rtol=1e-6, atol=1e-6)
+
+
+def test_zero_rows_precomputed(table):
+    X, Y = table
+    K, w = X @ X.T, np.where(np.arange(60) % 3, 1.0, 0.0)
+    some = w > 0
+    a = iokl.IOKLRegressor(kernels="precomputed", lam=1e-3).fit(K, Y, sample_weight=w)
+    b = iokl.IOKLRegressor(kernels="precomputed", lam=1e-3).fit(K[np.ix_(some, some)], Y[some])
+    np.testing.assert_array_equal(a.predict(K), b.predict(K[:, some]))
+
+
+def test_interval_weight():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, (200, 1))
+    sigma = np.where(np.arange(200) % 2, 0.1, 3.0)
+    y = X[:, 0] + sigma * rng.standard_normal(200)
+    m = iokl.IOKLRegressor(kernels=["linear:all"], lam=1e-3, interval_folds=5).fit(X, y, sample_weight=1 / sigma**2)
+    low, high = m.predict_interval(X, sample_weight=1 / sigma**2)
+    for part in (0, 1):
+        assert 0.8 < ((low <= y) & (y <= high))[part::2].mean() < 0.99
+    widths = [np.subtract(*m.predict_interval(X[:1], sample_weight=w)[::-1]).item() for w in (None, [1], [4], [0])]
+    np.testing.assert_allclose(widths[1:], [widths[0], widths[0] / 2, widths[0]], rtol=0.05)
+    with pytest.raises(ValueError, match="not negative"):
+        m.predict_interval(X[:1], sample_weight=[-1])

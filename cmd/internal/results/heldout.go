@@ -73,17 +73,18 @@ func heldBy(h *iokl.HeldOut) string {
 
 func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	if model.Classes() != nil {
-		right, most, _, rows := shares(confusionOf(h.Predictions, h.Targets))
-		s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, nil))
+		right, most, _ := shares(confusionOf(h.Predictions, h.Targets, h.Weights))
+		Q, truth, w := outcomes(model, h.Probabilities, h, nil)
+		s := scoreProbabilities(Q, truth, w)
 		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%; %s", 100*right,
-			100*math.Sqrt(right*(1-right)/float64(rows)), 100*most, say("score", s))
+			100*math.Sqrt(right*(1-right)/effective(w)), 100*most, say("score", s))
 	}
 	const listed = 5
 	var parts []string
 	names := model.OutputNames()
 	for j, name := range names[:min(listed, len(names))] {
 		if h.Probabilities != nil {
-			s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, []int{j}))
+			s := scoreProbabilities(outcomes(model, h.Probabilities, h, []int{j}))
 			parts = append(parts, name+" has "+say("score", s))
 			continue
 		}
@@ -95,7 +96,7 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 			parts = append(parts, name+" has "+heldOutMedian(h, j))
 			continue
 		}
-		e := fitError(h.Predictions, h.Targets, j)
+		e := fitError(h.Predictions, h.Targets, h.Weights, j)
 		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(e.RMSE, 3),
 			figure(e.stderr, 2), figure(e.Deviation, 3)))
 	}
@@ -117,35 +118,26 @@ func figure(v float64, digits int) string {
 // heldOutMedian says the median of the absolute errors of output j, which gross errors of targets do not move, and that
 // of the median of the targets.
 func heldOutMedian(h *iokl.HeldOut, j int) string {
-	y, f := heldOutCells(h, j)
-	middle := func(v []float64, p float64) float64 {
-		return stat.Quantile(min(max(p, 0), 1), stat.Empirical, v, nil)
-	}
-	var own, without []float64
-	sorted := slices.Sorted(slices.Values(y))
+	y, f, w := cells(h.Predictions, h.Targets, h.Weights, j)
 	if len(y) == 0 {
 		return "no held-out targets"
 	}
-	constant := middle(sorted, 0.5)
+	constant := quantileOf(y, w, 0.5)
+	own, without := make([]float64, len(y)), make([]float64, len(y))
 	for i := range y {
-		own, without = append(own, math.Abs(y[i]-f[i])), append(without, math.Abs(y[i]-constant))
+		own[i], without[i] = math.Abs(y[i]-f[i]), math.Abs(y[i]-constant)
 	}
-	slices.Sort(own)
-	slices.Sort(without)
 	// The ranks of a median of n numbers have a standard deviation of √n/2.
-	rank := 0.5 / math.Sqrt(float64(len(y)))
-	return fmt.Sprintf("a median absolute error of %s ± %s, its median %s", figure(middle(own, 0.5), 3),
-		figure(middle(own, 0.5+rank)/2-middle(own, 0.5-rank)/2, 2), figure(middle(without, 0.5), 3))
+	rank := 0.5 / math.Sqrt(effective(w))
+	return fmt.Sprintf("a median absolute error of %s ± %s, its median %s", figure(quantileOf(own, w, 0.5), 3),
+		figure(quantileOf(own, w, 0.5+rank)/2-quantileOf(own, w, 0.5-rank)/2, 2), figure(quantileOf(without, w, 0.5), 3))
 }
 
-// heldOutCells are the targets of output j that are observed, and what is predicted for them.
-func heldOutCells(h *iokl.HeldOut, j int) (y, f []float64) {
-	for i := range h.Targets.RawMatrix().Rows {
-		if v := h.Targets.At(i, j); !math.IsNaN(v) {
-			y, f = append(y, v), append(f, h.Predictions.At(i, j))
-		}
-	}
-	return y, f
+// quantileOf is the quantile p, of 0 to 1 where that is beyond, of values of the weights w.
+func quantileOf(values, w []float64, p float64) float64 {
+	sorted, by := slices.Clone(values), slices.Clone(w)
+	stat.SortWeighted(sorted, by)
+	return stat.Quantile(min(max(p, 0), 1), stat.Empirical, sorted, by)
 }
 
 // heldOutShare is what held-out targets tell of a quantile.
@@ -153,7 +145,7 @@ type heldOutShare struct {
 	own, constant float64 // mean losses, of the predictions and of the quantile of the targets
 	below         float64 // share of the targets at or below the prediction
 	least, most   float64 // the same without, and with, those that nearly equal it
-	rows          int
+	rows          float64 // of equal weight that tell as much
 }
 
 // nearlyEqual is a difference, relative to the mean loss of a constant, that tells neither side.
@@ -161,23 +153,24 @@ const nearlyEqual = 1e-4
 
 func shareBelow(h *iokl.HeldOut, j int, tau float64) (s heldOutShare) {
 	l := loss.Loss{Kind: loss.Quantile, Parameter: tau}
-	y, f := heldOutCells(h, j)
-	if s.rows = len(y); s.rows == 0 {
+	y, f, w := cells(h.Predictions, h.Targets, h.Weights, j)
+	if len(y) == 0 {
 		return s
 	}
-	n, constant := float64(len(y)), stat.Quantile(tau, stat.Empirical, slices.Sorted(slices.Values(y)), nil)
-	for i := range y {
-		s.own, s.constant = s.own+l.Value(y[i], f[i])/n, s.constant+l.Value(y[i], constant)/n
+	s.rows = effective(w)
+	n, constant := floats.Sum(w), quantileOf(y, w, tau)
+	for i, w := range w {
+		s.own, s.constant = s.own+w/n*l.Value(y[i], f[i]), s.constant+w/n*l.Value(y[i], constant)
 	}
-	for i := range y {
+	for i, w := range w {
 		if y[i] <= f[i] {
-			s.below += 1 / n
+			s.below += w / n
 		}
 		if y[i] < f[i]-nearlyEqual*s.constant {
-			s.least += 1 / n
+			s.least += w / n
 		}
 		if y[i] <= f[i]+nearlyEqual*s.constant {
-			s.most += 1 / n
+			s.most += w / n
 		}
 	}
 	return s
@@ -204,9 +197,9 @@ func HeldOutWarnings(model *iokl.Model, h *iokl.HeldOut) (lines []string) {
 	for j, name := range model.OutputNames() {
 		tau := q[j%len(q)]
 		s := shareBelow(h, j, tau)
-		far := shareErrors * math.Sqrt(tau*(1-tau)/max(float64(s.rows), 1))
+		far := shareErrors * math.Sqrt(tau*(1-tau)/max(s.rows, 1))
 		if s.rows > 0 && (s.least > tau+far || s.most < tau-far) {
-			lines = append(lines, fmt.Sprintf("%s: %.1f %% of %d held-out targets lie below the quantile %g: it does "+
+			lines = append(lines, fmt.Sprintf("%s: %.1f %% of %.0f held-out targets lie below the quantile %g: it does "+
 				"not hold for new rows", name, 100*s.below, s.rows, tau))
 		}
 	}
@@ -259,59 +252,93 @@ type probabilityScore struct {
 	Brier    float64 `json:"brier"`    // mean of Σ(p_k − y_k)² over the classes k, of two classes half of it
 }
 
-// outcomes are the probabilities of held-out rows and the numbers of their true classes. Those P of targets 1 become
-// rows for 0 and 1, one for each observed cell of the targets.
-func outcomes(model *iokl.Model, P, Y *mat.Dense, targets []int) (Q *mat.Dense, truth []int) {
-	rows := Y.RawMatrix().Rows
+// outcomes are the probabilities P of held-out rows, the numbers of their true classes and their weights. P of targets 1
+// become rows for 0 and 1, one for each observed cell of the targets.
+func outcomes(model *iokl.Model, P *mat.Dense, h *iokl.HeldOut, targets []int) (Q *mat.Dense, truth []int, w []float64) {
 	if model.Classes() != nil {
-		for i := range rows {
-			truth = append(truth, floats.MaxIdx(Y.RawRowView(i)))
+		for i := range h.Targets.RawMatrix().Rows {
+			truth, w = append(truth, floats.MaxIdx(h.Targets.RawRowView(i))), append(w, rowWeight(h.Weights, i))
 		}
-		return P, truth
+		return P, truth, w
 	}
 	var pairs []float64
 	for _, j := range targets {
-		for i := range rows {
-			if y := Y.At(i, j); !math.IsNaN(y) {
-				pairs, truth = append(pairs, 1-P.At(i, j), P.At(i, j)), append(truth, int(y))
+		y, p, own := cells(P, h.Targets, h.Weights, j)
+		for i := range y {
+			pairs, truth = append(pairs, 1-p[i], p[i]), append(truth, int(y[i]))
+		}
+		w = append(w, own...)
+	}
+	if truth == nil {
+		return new(mat.Dense), nil, nil
+	}
+	return mat.NewDense(len(truth), 2, pairs), truth, w
+}
+
+// cells are the observed cells y of column j of the targets, what F has there, and their weights W, which are 1 for nil.
+func cells(F *mat.Dense, Y mat.Matrix, W *mat.Dense, j int) (y, f, w []float64) {
+	for i := range F.RawMatrix().Rows {
+		if v := Y.At(i, j); !math.IsNaN(v) {
+			y, f, w = append(y, v), append(f, F.At(i, j)), append(w, 1)
+			if W != nil {
+				w[len(w)-1] = W.At(i, j)
 			}
 		}
 	}
-	if truth == nil {
-		return new(mat.Dense), nil
-	}
-	return mat.NewDense(len(truth), 2, pairs), truth
+	return y, f, w
 }
 
-// scoreProbabilities compares probabilities, a row for each sample, with the true classes.
-func scoreProbabilities(P *mat.Dense, truth []int) (s probabilityScore) {
+// rowWeight is the mean weight of the cells of a row.
+func rowWeight(W *mat.Dense, i int) float64 {
+	if W == nil {
+		return 1
+	}
+	return stat.Mean(W.RawRowView(i), nil)
+}
+
+// meanOf is the mean of values of the weights w, and its standard error.
+func meanOf(values, w []float64) (mean, stderr float64) {
+	mean = stat.Mean(values, w)
+	all := floats.Sum(w)
+	for i, v := range values {
+		stderr = math.Hypot(stderr, w[i]/all*(v-mean))
+	}
+	return mean, stderr
+}
+
+// effective is how many values of equal weight have a mean as sure as those of the weights w.
+func effective(w []float64) float64 {
+	return floats.Sum(w) * floats.Sum(w) / max(floats.Dot(w, w), math.SmallestNonzeroFloat64)
+}
+
+// scoreProbabilities compares probabilities, a row for each sample of the weights w, with the true classes.
+func scoreProbabilities(P *mat.Dense, truth []int, w []float64) (s probabilityScore) {
 	rows, n := P.Dims()
-	share, logs := make([]float64, n), make([]float64, rows)
+	share, logs, all := make([]float64, n), make([]float64, rows), floats.Sum(w)
 	for i, is := range truth {
-		share[is] += 1 / float64(rows)
+		share[is] += w[i] / all
 		for k, p := range P.RawRowView(i) {
 			if k == is {
 				logs[i] = -math.Log(max(p, 0x1p-52)) // a probability that rounds to 0 is not told from 0x1p-52
 				p = 1 - p
 			}
-			s.Brier += p * p / float64(rows)
+			s.Brier += p * p * w[i] / all
 		}
 	}
 	if n == 2 {
 		s.Brier /= 2
 	}
-	var deviation float64
-	s.LogLoss, deviation = stat.PopMeanStdDev(logs, nil)
-	s.StdErr, s.Constant = stat.StdErr(deviation, float64(rows)), stat.Entropy(share)
+	s.LogLoss, s.StdErr = meanOf(logs, w)
+	s.Constant = stat.Entropy(share)
 	return s
 }
 
 // trust fills in how the probabilities of held-out rows hold, and those before their calibration.
 func (o *Origin) trust(model *iokl.Model, h *iokl.HeldOut) {
 	add := func(P *mat.Dense) []probabilityBin {
-		P, truth := outcomes(model, P, h.Targets, spaced(len(model.OutputNames()), len(model.OutputNames())))
-		o.Scores = append(o.Scores, scoreProbabilities(P, truth))
-		return reliability(P, func(i int) bool { return floats.MaxIdx(P.RawRowView(i)) == truth[i] })
+		P, truth, w := outcomes(model, P, h, spaced(len(model.OutputNames()), len(model.OutputNames())))
+		o.Scores = append(o.Scores, scoreProbabilities(P, truth, w))
+		return reliability(P, w, func(i int) bool { return floats.MaxIdx(P.RawRowView(i)) == truth[i] })
 	}
 	o.Reliability = add(h.Probabilities)
 	if h.Uncalibrated != nil && h.Uncalibrated != h.Probabilities {

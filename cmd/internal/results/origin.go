@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -28,12 +27,14 @@ import (
 type Origin struct {
 	Command string `json:"command,omitempty"`
 	Keep    string `json:"keep,omitempty"` // columns that identify rows
+	// names of the columns that hold the weights of rows; "" where these come from elsewhere
+	Weights string `json:"weights,omitempty"`
 	Rows    int    `json:"rows,omitempty"` // of the training data that Errors are measured on
 	// how they were held out; "" for rows that the model was fitted to
 	HeldOut string        `json:"held_out,omitempty"`
 	Errors  []outputError `json:"errors,omitempty"`
-	// Confusion counts the held-out rows of each class (row) that were taken for each class (column).
-	Confusion   [][]int          `json:"confusion,omitempty"`
+	// Confusion is the weight of the held-out rows of each class (row) that were taken for each class (column).
+	Confusion   [][]float64      `json:"confusion,omitempty"`
 	Reliability []probabilityBin `json:"reliability,omitempty"` // of the held-out rows
 	// Uncalibrated is Reliability before the calibration, and Scores are the errors of probabilities after and before.
 	Uncalibrated []probabilityBin   `json:"uncalibrated,omitempty"`
@@ -80,15 +81,17 @@ const (
 	kernelValues  = 4e8 // that may be computed for effects where inputs and outputs are few, see rowsForEffects
 )
 
-// Note notes in the model how it came about: the command, the columns that identify rows, its errors on held-out rows,
-// or on its own where held is nil, and effects of the inputs on the training data X and Y, which may be nil.
-func Note(model *iokl.Model, command, keep string, X *mat.Dense, Y mat.Matrix, held *iokl.HeldOut) error {
-	o := Origin{Command: command, Keep: keep}
+// Note notes in the model how it came about: what o says of the command, its errors on held-out rows,
+// or on its own where held is nil, and effects of the inputs on the training data X and Y, which may be nil. W are the
+// weights of the rows or cells of Y, nil for 1.
+func Note(
+	model *iokl.Model, o Origin, X *mat.Dense, Y, W mat.Matrix, held *iokl.HeldOut,
+) error {
 	if held != nil {
 		o.holdOut(model, held)
 	}
 	if X != nil {
-		if err := o.measure(model, X.RawMatrix(), Y); err != nil {
+		if err := o.measure(model, X.RawMatrix(), Y, W); err != nil {
 			return err
 		}
 	}
@@ -103,7 +106,7 @@ func Note(model *iokl.Model, command, keep string, X *mat.Dense, Y mat.Matrix, h
 // Counts reports whether the notes count the held-out rows of each of the classes.
 func (o *Origin) Counts(classes []string) bool {
 	return len(classes) > 0 && len(o.Confusion) == len(classes) &&
-		!slices.ContainsFunc(o.Confusion, func(row []int) bool { return len(row) != len(classes) })
+		!slices.ContainsFunc(o.Confusion, func(row []float64) bool { return len(row) != len(classes) })
 }
 
 // OriginOf reads what Note noted.
@@ -136,38 +139,39 @@ func (o *Origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 	if h.Uncalibrated != nil { // predictions are log odds
 		F = h.Probabilities
 	}
-	if o.compare(F, h.Targets); h.Probabilities != nil {
+	if o.compare(F, h.Targets, h.Weights); h.Probabilities != nil {
 		o.trust(model, h)
 	}
 	if model.Classes() != nil {
-		o.Confusion = confusionOf(h.Predictions, h.Targets)
+		o.Confusion = confusionOf(h.Predictions, h.Targets, h.Weights)
 	}
 }
 
-// confusionOf counts the rows of each class of the targets Y (row) that the predictions F take for each class (column).
-func confusionOf(F, Y *mat.Dense) [][]int {
+// confusionOf adds up the weights W, nil for 1, of the rows of each class of the targets Y (row) that the predictions F
+// take for each class (column).
+func confusionOf(F, Y, W *mat.Dense) [][]float64 {
 	rows, n := Y.Dims()
-	count := make([][]int, n)
+	count := make([][]float64, n)
 	for k := range n {
-		count[k] = make([]int, n)
+		count[k] = make([]float64, n)
 	}
 	for i := range rows {
-		count[floats.MaxIdx(Y.RawRowView(i))][floats.MaxIdx(F.RawRowView(i))]++
+		count[floats.MaxIdx(Y.RawRowView(i))][floats.MaxIdx(F.RawRowView(i))] += rowWeight(W, i)
 	}
 	return count
 }
 
-// compare fills in the errors of the predictions F of the targets Y.
-func (o *Origin) compare(F *mat.Dense, Y mat.Matrix) {
+// compare fills in the errors of the predictions F of the targets Y with the weights W, nil for 1.
+func (o *Origin) compare(F *mat.Dense, Y mat.Matrix, W *mat.Dense) {
 	rows, n := F.Dims()
 	o.Rows = rows
 	for j := range min(reportOutputs, n) {
-		o.Errors = append(o.Errors, fitError(F, Y, j))
+		o.Errors = append(o.Errors, fitError(F, Y, W, j))
 	}
 }
 
 // measure fills in effects, and errors on the rows given where none were held out.
-func (o *Origin) measure(model *iokl.Model, all blas.General, Y mat.Matrix) error {
+func (o *Origin) measure(model *iokl.Model, all blas.General, Y, W mat.Matrix) error {
 	rows := spaced(all.Rows, originRows)
 	X := takeRows(all, rows)
 	if o.Errors == nil {
@@ -179,7 +183,14 @@ func (o *Origin) measure(model *iokl.Model, all blas.General, Y mat.Matrix) erro
 		if err != nil {
 			return err
 		}
-		o.compare(F, takeRows(PerOutput(Y, max(1, len(model.Quantiles()))).RawMatrix(), rows))
+		Y = takeRows(PerOutput(Y, max(1, len(model.Quantiles()))).RawMatrix(), rows)
+		var weights *mat.Dense
+		if W != nil {
+			_, n := F.Dims()
+			_, cols := W.Dims()
+			weights = takeRows(PerOutput(W, n/cols).RawMatrix(), rows)
+		}
+		o.compare(F, Y, weights)
 	}
 	sd := make([]float64, len(o.Errors))
 	for j := range sd {
@@ -189,36 +200,34 @@ func (o *Origin) measure(model *iokl.Model, all blas.General, Y mat.Matrix) erro
 }
 
 // fitError compares column j of the predictions F with that of the targets Y,
-// those that are missing left out.
-func fitError(F *mat.Dense, Y mat.Matrix, j int) outputError {
-	var y, f, residual, squares, scaled []float64
-	for i := range F.RawMatrix().Rows {
-		if v := Y.At(i, j); !math.IsNaN(v) {
-			y, f, residual = append(y, v), append(f, F.At(i, j)), append(residual, v-F.At(i, j))
-		}
-	}
+// those that are missing left out, by the weights W, nil for 1.
+func fitError(F *mat.Dense, Y mat.Matrix, W *mat.Dense, j int) outputError {
+	y, f, w := cells(F, Y, W, j)
 	if len(y) == 0 {
 		return outputError{}
 	}
+	residual := make([]float64, len(y))
+	floats.SubTo(residual, y, f)
 	// Squares of squares stay in the range of float64 in this unit.
 	_, exponent := math.Frexp(max(floats.Norm(residual, math.Inf(1)), floats.Norm(y, math.Inf(1))))
+	squares, scaled := make([]float64, len(y)), make([]float64, len(y))
 	for i, e := range residual {
-		e, v := math.Ldexp(e, -exponent), math.Ldexp(y[i], -exponent)
-		squares, scaled = append(squares, e*e), append(scaled, v)
+		e, scaled[i] = math.Ldexp(e, -exponent), math.Ldexp(y[i], -exponent)
+		squares[i] = e * e
 	}
 	var e outputError
-	mse, spread := stat.PopMeanStdDev(squares, nil)
+	mse, stderr := meanOf(squares, w)
 	if e.RMSE = math.Sqrt(mse); e.RMSE > 0 {
-		e.stderr = math.Ldexp(stat.StdErr(spread, float64(len(y)))/(2*e.RMSE), exponent)
+		e.stderr = math.Ldexp(stderr/(2*e.RMSE), exponent)
 	}
-	_, e.Deviation = stat.PopMeanStdDev(scaled, nil)
+	_, e.Deviation = stat.PopMeanStdDev(scaled, w)
 	e.RMSE, e.Deviation = math.Ldexp(e.RMSE, exponent), math.Ldexp(e.Deviation, exponent)
 	if e.Deviation > 0 {
 		e.Relative = e.RMSE / e.Deviation
 	}
-	slices.Sort(residual)
+	stat.SortWeighted(residual, w)
 	for _, p := range residualQuantiles {
-		e.Quantiles = append(e.Quantiles, stat.Quantile(p, stat.LinInterp, residual, nil))
+		e.Quantiles = append(e.Quantiles, stat.Quantile(p, stat.LinInterp, residual, w))
 	}
 	for _, i := range spaced(len(y), scatterRows) {
 		e.Observed, e.Predicted = append(e.Observed, y[i]), append(e.Predicted, f[i])
@@ -316,7 +325,7 @@ func errorSection(r *about) page.Section {
 }
 
 // confusionTable adds how many held-out rows of each class were taken for each.
-func confusionTable(s *page.Section, classes []string, count [][]int) {
+func confusionTable(s *page.Section, classes []string, count [][]float64) {
 	s.Add(page.Text(accuracyText(classes, count)))
 	const most = 30 // classes of which a table is readable
 	if len(classes) > most {
@@ -324,10 +333,9 @@ func confusionTable(s *page.Section, classes []string, count [][]int) {
 	}
 	t := page.Table{Head: append([]string{"class", "rows", "right"}, classes...), Sort: true, File: "confusion.csv"}
 	for k, row := range count {
-		n := total(row)
-		cells := []string{classes[k], strconv.Itoa(n), fmt.Sprintf("%.1f %%", 100*float64(row[k])/float64(max(n, 1)))}
+		cells := []string{classes[k], figure(floats.Sum(row), 6), fmt.Sprintf("%.1f %%", 100*rightOf(row, k))}
 		for _, c := range row {
-			cells = append(cells, strconv.Itoa(c))
+			cells = append(cells, figure(c, 6))
 		}
 		t.Rows = append(t.Rows, page.Texts(cells...))
 	}
@@ -335,30 +343,31 @@ func confusionTable(s *page.Section, classes []string, count [][]int) {
 }
 
 // accuracyText says how many classes are right, beside the share of the most frequent one.
-func accuracyText(classes []string, count [][]int) string {
-	right, most, class, _ := shares(count)
+func accuracyText(classes []string, count [][]float64) string {
+	right, most, class := shares(count)
 	return fmt.Sprintf("%.1f %% of the classes are right; the most frequent class, %s, has %.1f %% of the rows.",
 		100*right, classes[class], 100*most)
 }
 
-// total is the sum of counts.
-func total(counts []int) (n int) {
-	for _, c := range counts {
-		n += c
+// rightOf is the share of the rows of class k that are taken for it; 0 where there are none.
+func rightOf(row []float64, k int) float64 {
+	if row[k] == 0 {
+		return 0
 	}
-	return n
+	return row[k] / floats.Sum(row)
 }
 
-// shares are those of the rows whose class is right and of the most frequent class, and how many rows there are.
-func shares(count [][]int) (right, most float64, class, rows int) {
+// shares are those of the rows whose class is right and of the most frequent class.
+func shares(count [][]float64) (right, most float64, class int) {
+	rows := 0.0
 	for k, row := range count {
-		n := total(row)
-		rows, right = rows+n, right+float64(row[k])
-		if float64(n) > most {
-			most, class = float64(n), k
+		n := floats.Sum(row)
+		rows, right = rows+n, right+row[k]
+		if n > most {
+			most, class = n, k
 		}
 	}
-	return right / float64(rows), most / float64(rows), class, rows
+	return right / rows, most / rows, class
 }
 
 // reliabilityTable adds how often the class predicted is the true one, by its probability.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -55,7 +56,7 @@ func PredictedFigures(
 	}
 	var figures []picture.Figure
 	for j, name := range model.OutputNames()[:min(mostFitted, n)] {
-		e := fitError(F, Y, j)
+		e := fitError(F, Y, nil, j)
 		figures = append(figures, fitFigure(name, &e, fmt.Sprintf("predictions%d", j+1))...)
 	}
 	more, err := intervalFigures(ctx, model, X, Y)
@@ -119,9 +120,9 @@ func confusionFigure(model *iokl.Model, F *mat.Dense, labels []string, file stri
 		X:     "predicted", Y: "observed",
 		Matrix: blas.NewGeneral(n, n), Names: classes, Max: 100,
 	}
-	for k, row := range confusionOf(F, Y) {
+	for k, row := range confusionOf(F, Y, nil) {
 		for j, count := range row {
-			h.Matrix.Data[k*n+j] = 100 / float64(max(total(row), 1)) * float64(count)
+			h.Matrix.Data[k*n+j] = 100 / max(floats.Sum(row), 1) * count
 		}
 	}
 	return h.Figure("predictions"), nil

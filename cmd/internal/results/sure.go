@@ -131,7 +131,8 @@ func calibrationFigures(
 	if err != nil {
 		return nil, err
 	}
-	bins := reliability(r.Probabilities, func(i int) bool { return r.Classes[i] == labels[i] })
+	w := slices.Repeat([]float64{1}, len(labels))
+	bins := reliability(r.Probabilities, w, func(i int) bool { return r.Classes[i] == labels[i] })
 	return reliabilityFigure(bins, nil, "calibration"), nil
 }
 
@@ -142,21 +143,27 @@ type probabilityBin struct {
 	Right       float64 `json:"right"`       // share of the rows where it is true
 }
 
-// reliability sorts the rows of P by the probability of the class predicted; bins without rows are left out.
-func reliability(P *mat.Dense, right func(i int) bool) []probabilityBin {
+// reliability sorts the rows of P, of the weights w, by the probability of the class predicted; bins without rows are
+// left out.
+func reliability(P *mat.Dense, w []float64, right func(i int) bool) []probabilityBin {
 	var bins [10]probabilityBin
+	var weight [10]float64
 	for i := range P.RawMatrix().Rows {
 		p := slices.Max(P.RawRowView(i))
-		b := &bins[min(int(p*float64(len(bins))), len(bins)-1)]
+		at := min(int(p*float64(len(bins))), len(bins)-1)
+		b := &bins[at]
 		b.Rows++
-		b.Probability += p
+		weight[at] += w[i]
+		b.Probability += w[i] * p
 		if right(i) {
-			b.Right++
+			b.Right += w[i]
 		}
 	}
 	for k := range bins {
-		bins[k].Probability /= float64(max(bins[k].Rows, 1))
-		bins[k].Right /= float64(max(bins[k].Rows, 1))
+		if bins[k].Rows > 0 {
+			bins[k].Probability /= weight[k]
+			bins[k].Right /= weight[k]
+		}
 	}
 	return slices.DeleteFunc(bins[:], func(b probabilityBin) bool { return b.Rows == 0 })
 }

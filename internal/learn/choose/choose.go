@@ -48,6 +48,8 @@ type Options struct {
 	Hide string `json:"hide,omitempty"`
 	// FoldsBy deals rows to folds where Groups and TimeOrdered say nothing: Shuffle, the default, or Blocks.
 	FoldsBy string `json:"folds_by,omitempty"`
+	// OfFit takes as many folds and repeats, where these are not given, as a fit that chooses λ itself: see ForFit.
+	OfFit bool `json:"-"`
 	// Metric is an average over the outputs: nmse (the default), the squared error
 	// divided by the variance of the training targets, 1 for a constant guess; mse; rmse; or accuracy.
 	Metric string `json:"metric,omitempty"`

@@ -252,24 +252,51 @@ func (out *Outputs) Shift(b []float64) {
 	out.Scaler = &s
 }
 
-// CheckOutputs refuses targets that are infinite or all constant, those that [NewOutputs] refuses and, where
-// Options.StrictOutputs says so, missing ones.
-func CheckOutputs(Y, W blas.General, opt *Options) error {
-	names, err := named(opt.OutputNames, Y.Cols, "y", "output")
+// CheckCells refuses inputs X and targets Y that are infinite, missing where the options refuse that, or no targets of
+// the loss, in cells and rows that the weights W do not leave out. X without rows stands for Gram matrices.
+func CheckCells(X, Y, W blas.General, opt *Options) error {
+	if Y.Rows == 0 {
+		return nil // which is refused elsewhere
+	}
+	outputs, err := named(opt.OutputNames, Y.Cols, "y", "output")
 	if err != nil {
 		return err
 	}
+	var inputs []string
+	if X.Rows > 0 {
+		if inputs, err = named(opt.InputNames, X.Cols, "x", "input"); err != nil {
+			return err
+		}
+	}
 	for i := range Y.Rows {
+		seen := false
 		for j, v := range blas.Row(Y, i) {
-			if math.IsInf(v, 0) || opt.StrictOutputs && math.IsNaN(v) {
-				return fault.Input("row %d, column %d (%s) of the targets is %s", i+1, j+1, names[j], cell(v))
+			if WeightAt(W, i, j) == 0 {
+				continue
 			}
-			if err := opt.Loss.CheckTarget(v); err != nil && !math.IsNaN(v) && WeightAt(W, i, j) > 0 {
-				return fault.Input("row %d, column %d (%s) of the targets: %w", i+1, j+1, names[j], err)
+			seen = true
+			if math.IsInf(v, 0) || opt.StrictOutputs && math.IsNaN(v) {
+				return fault.Input("row %d, column %d (%s) of the targets is %s", i+1, j+1, outputs[j], cell(v))
+			}
+			if err := opt.Loss.CheckTarget(v); err != nil && !math.IsNaN(v) {
+				return fault.Input("row %d, column %d (%s) of the targets: %w", i+1, j+1, outputs[j], err)
+			}
+		}
+		if !seen || i >= X.Rows {
+			continue
+		}
+		for j, v := range blas.Row(X, i) {
+			if math.IsInf(v, 0) || opt.Strict && math.IsNaN(v) {
+				return fault.Input("row %d, column %d (%s) of the inputs is %s", i+1, j+1, inputs[j], cell(v))
 			}
 		}
 	}
-	_, _, err = NewOutputs(MeasureWeighted(Y, W), opt)
+	return nil
+}
+
+// CheckOutputs refuses targets that are all constant, and those that [NewOutputs] refuses.
+func CheckOutputs(Y, W blas.General, opt *Options) error {
+	_, _, err := NewOutputs(MeasureWeighted(Y, W), opt)
 	return err
 }
 

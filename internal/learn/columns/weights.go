@@ -50,6 +50,47 @@ func CheckCellWeights(W blas.General, l, n int) (blas.General, error) {
 	return W, nil
 }
 
+// Seen is the targets Y and their weights W (as CheckCellWeights has passed them) as a fit sees them. A cell of weight 0
+// is missing, rows without any weight are without, and weights that are all 1 are none: the result has no Data then.
+func Seen(Y, W blas.General) (y, w blas.General, without []int) {
+	y, w = Y, blas.NewGeneral(W.Rows, W.Cols)
+	blas.Fill(w, 1)
+	ones, rowwise := true, true
+	for i := range Y.Rows {
+		first := 0.0
+		for j, v := range blas.Row(Y, i) {
+			switch a := WeightAt(W, i, j); {
+			case a == 0:
+				if &y.Data[0] == &Y.Data[0] {
+					y = blas.Clone(Y)
+				}
+				y.Data[i*y.Stride+j] = math.NaN()
+			case !math.IsNaN(v):
+				if first == 0 {
+					first = a
+				}
+				ones, rowwise = ones && a == 1, rowwise && a == first
+				w.Data[i*w.Stride+min(j, w.Cols-1)] = a
+			}
+		}
+		if slices.Max(blas.Row(W, i)) == 0 {
+			without = append(without, i)
+		}
+		for j := range blas.Row(w, i) { // a cell that is missing stands for none
+			if first > 0 && math.IsNaN(y.Data[i*y.Stride+j]) {
+				w.Data[i*w.Stride+j] = first
+			}
+		}
+	}
+	switch {
+	case ones:
+		w = blas.General{}
+	case rowwise:
+		w = blas.Clone(blas.View(w, 0, 0, w.Rows, 1))
+	}
+	return y, w, without
+}
+
 // RowWeights are the weights of the rows: that of a row, or the mean of those of its observed cells.
 func RowWeights(Y, W blas.General) []float64 {
 	a := make([]float64, Y.Rows)

@@ -37,8 +37,8 @@ func (m *Model) Probabilities(F blas.General) error {
 		return fault.Input("the model has no probabilities: it keeps no folds to calibrate them by; fit it with " +
 			"interval folds, or by the loss logistic")
 	default:
-		Y, held := m.heldOutOfFolds()
-		softmaxes(F, F, slope(held, Y))
+		Y, held, W := m.heldOutOfFolds()
+		softmaxes(F, F, slope(held, Y, W))
 	}
 	return nil
 }
@@ -63,21 +63,25 @@ func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64)
 	}
 	n := F.Cols
 	s := &Sets{P: blas.NewGeneral(F.Rows, n), In: make([][]bool, F.Rows)}
-	lower := blas.NewGeneral(F.Rows, n) // samples of a lower score
-	total := 0
+	lower := blas.NewGeneral(F.Rows, n) // the mass of samples of a lower score
+	masses, total := make([][]float64, len(m.Folds)), 0
+	for k, f := range m.Folds {
+		masses[k] = columns.RowWeights(f.Y, f.W)
+		total += len(masses[k])
+	}
+	masses = m.masses(masses)
 	G := blas.NewGeneral(F.Rows, n)
-	for _, f := range m.Folds {
+	for k, f := range m.Folds {
 		if err := f.Predict(ctx, G, x); err != nil {
 			return nil, err
 		}
-		scores := f.classScores()
-		total += len(scores)
+		scores := stepped(f.classScores(), masses[k])
 		for i := range G.Rows {
 			g, row := blas.Row(G, i), blas.Row(lower, i)
 			top := slices.Max(g)
 			for y, v := range g {
-				at, _ := slices.BinarySearch(scores, top-v)
-				row[y] += float64(at)
+				at, _ := slices.BinarySearch(scores.v, top-v)
+				row[y] += scores.upTo(at - 1) // behind −∞
 			}
 		}
 	}
@@ -96,14 +100,13 @@ func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64)
 	return s, m.Probabilities(s.P)
 }
 
-// classScores are max_k f_k − f_y of the samples left out and their class y, ascending.
+// classScores are max_k f_k − f_y of the samples left out and their class y.
 func (f *Fold) classScores() []float64 {
 	scores := make([]float64, f.F.Rows)
 	for i := range scores {
 		row := blas.Row(f.F, i)
 		scores[i] = slices.Max(row) - row[class(blas.Row(f.Y, i))]
 	}
-	slices.Sort(scores)
 	return scores
 }
 
@@ -120,10 +123,11 @@ func softmax(p, f []float64, slope float64) {
 	blas.Scal(1/sum, p)
 }
 
-// Probabilities are those of the classes for held-out predictions F of targets Y (l×n), as [Model.ClassSets] has them.
-func Probabilities(F, Y blas.General) blas.General {
+// Probabilities are those of the classes for held-out predictions F of targets Y (l×n) with the weights W, as
+// [Model.ClassSets] has them.
+func Probabilities(F, Y, W blas.General) blas.General {
 	P := blas.NewGeneral(F.Rows, F.Cols)
-	softmaxes(P, F, slope(F, Y))
+	softmaxes(P, F, slope(F, Y, W))
 	return P
 }
 
@@ -135,20 +139,21 @@ func softmaxes(P, F blas.General, slope float64) {
 }
 
 // slope is the one number of the calibrated probabilities, softmax of slope·f: the most likely for held-out
-// predictions F of targets Y (l×n), with a share of 1/(l + 2) of the weight of each
+// predictions F of targets Y (l×n) with the weights W, with a share of 1/(w + 2) of the weight of each
 // spread over all classes, which keeps it finite. One slope for all classes changes no class predicted.
-func slope(F, Y blas.General) float64 {
+func slope(F, Y, W blas.General) float64 {
+	weights := columns.RowWeights(Y, W)
 	p := make([]float64, F.Cols)
-	spread := 1 / float64(F.Rows+2)
+	spread := 1 / (floats.Sum(weights) + 2)
 	// rises reports whether the likelihood, concave, rises at a.
 	rises := func(a float64) bool {
 		var derivative float64
 		for i := range F.Rows {
 			row, y := blas.Row(F, i), class(blas.Row(Y, i))
 			softmax(p, row, a)
-			derivative += (1 - spread) * row[y]
+			derivative += weights[i] * (1 - spread) * row[y]
 			for k, v := range row {
-				derivative += (spread/float64(len(row)) - p[k]) * v
+				derivative += weights[i] * (spread/float64(len(row)) - p[k]) * v
 			}
 		}
 		return derivative > 0
@@ -169,14 +174,15 @@ func slope(F, Y blas.General) float64 {
 
 // Calibrate makes the probabilities of a model of the logistic loss σ(a·f + b) of its log odds f, with the pair a ≥ 0,
 // b that is the most likely for the samples left out of its folds (Platt, Advances in Large Margin Classifiers, 1999).
-// A cell of target j of sample i counts weight(i, j) times. One pair for all outputs keeps the order of the classes.
-func (m *Model) Calibrate(weight func(i, j int) float64) {
+// A cell counts by its weight. One pair for all outputs keeps the order of the classes.
+func (m *Model) Calibrate() {
 	var f, y, w []float64
 	for _, fold := range m.Folds {
-		for k, i := range fold.Rows {
+		for i := range fold.Y.Rows {
 			for _, j := range m.Out.Live {
-				if v := fold.Y.Data[k*fold.Y.Stride+j]; !math.IsNaN(v) {
-					f, y, w = append(f, fold.F.Data[k*fold.F.Stride+j]), append(y, v), append(w, weight(i, j))
+				if v := fold.Y.Data[i*fold.Y.Stride+j]; !math.IsNaN(v) {
+					f, y = append(f, fold.F.Data[i*fold.F.Stride+j]), append(y, v)
+					w = append(w, columns.WeightAt(fold.W, i, j))
 				}
 			}
 		}

@@ -48,7 +48,7 @@ func TestConformalEnds(t *testing.T) {
 		m.Folds, predictions[k] = append(m.Folds, f), draw(rows)
 	}
 	asked := Interval{Level: level}
-	if err := m.intervals(&asked); err != nil || asked.Method != Conformal {
+	if err := m.intervals(&asked, rows); err != nil || asked.Method != Conformal {
 		t.Fatal(asked, err)
 	}
 	searches, err := m.searches(t.Context(), asked, rows)

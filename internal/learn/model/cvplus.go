@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/par"
 )
@@ -124,7 +125,7 @@ func (m *Model) crossIntervals(ctx context.Context, F, lo, hi, x blas.General, q
 		s := free.Get()
 		if s == nil {
 			s = &scratch{predictions: make([]blas.General, len(folds))}
-			if m.scaled(q) {
+			if m.scaled(q) || q.weights.Data != nil {
 				s.scales = make([]blas.General, len(folds))
 			}
 		}
@@ -138,12 +139,16 @@ func (m *Model) crossIntervals(ctx context.Context, F, lo, hi, x blas.General, q
 			if err := f.predict(s.predictions[k], view(x), from); err != nil {
 				return err
 			}
-			if m.scaled(q) {
-				s.scales[k] = blas.Reshape(s.scales[k], rows, F.Cols)
+			if s.scales == nil {
+				continue
+			}
+			s.scales[k] = blas.Reshape(s.scales[k], rows, F.Cols)
+			if blas.Fill(s.scales[k], 1); m.scaled(q) {
 				if err := m.foldWidths(ctx, k, s.scales[k], view(x)); err != nil {
 					return err
 				}
 			}
+			q.widen(s.scales[k], from)
 		}
 		combine(m.sides(q.Level), view(F), view(lo), view(hi), searches, s.predictions, s.scales)
 		return nil
@@ -203,9 +208,9 @@ func (m *Model) searches(ctx context.Context, q Interval, rows int) ([]search, e
 func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
 	m.ends.mutex.Lock()
 	defer m.ends.mutex.Unlock()
-	key, by := Interval{Local: q.Local, Joint: q.Joint}, m.sides(q.Level)
+	key, by := compared{local: q.Local, joint: q.Joint}, m.sides(q.Level)
 	if by.each > 1 {
-		key.Level = q.Level
+		key.level = q.Level
 	}
 	if lists, ok := m.ends.lists[key]; ok {
 		return lists, nil
@@ -213,6 +218,12 @@ func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
 	sizes := make([]blas.General, len(m.Folds))
 	for k, f := range m.Folds {
 		sizes[k] = f.scores(by)
+		for i := range sizes[k].Rows { // of errors whose variance is in proportion to 1/w
+			row := blas.Row(sizes[k], i)
+			for j := range row {
+				row[j] *= math.Sqrt(columns.WeightAt(f.W, i, by.each*j))
+			}
+		}
 		if m.scaled(q) {
 			w, err := m.heldOutWidths(ctx, k)
 			if err != nil {
@@ -226,23 +237,39 @@ func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
 	}
 	lists := make([]residuals, len(m.Out.Names)/by.each)
 	for j := range lists {
-		for _, s := range sizes {
-			var list []float64
+		values, masses := make([][]float64, len(sizes)), make([][]float64, len(sizes))
+		for k, s := range sizes {
 			for i := range s.Rows {
 				if v := s.Data[i*s.Stride+j]; !math.IsNaN(v) {
-					list = append(list, v)
+					values[k] = append(values[k], v)
+					masses[k] = append(masses[k], columns.WeightAt(m.Folds[k].W, i, by.each*j))
 				}
 			}
-			slices.Sort(list)
-			lists[j].folds = append(lists[j].folds, stepped(list))
-			lists[j].count += len(list)
+			lists[j].count += len(values[k])
+		}
+		for k, w := range m.masses(masses) {
+			lists[j].folds = append(lists[j].folds, stepped(values[k], w))
 		}
 	}
 	if m.ends.lists == nil {
-		m.ends.lists = map[Interval][]residuals{}
+		m.ends.lists = map[compared][]residuals{}
 	}
 	m.ends.lists[key] = lists
 	return lists, nil
+}
+
+// masses are the weights of samples left out, a list for each fold, times one number that makes their mean 1; nil lists
+// where the model has no weights.
+func (m *Model) masses(folds [][]float64) [][]float64 {
+	weighted := slices.ContainsFunc(m.Folds, func(f Fold) bool { return f.W.Data != nil })
+	all := slices.Concat(folds...)
+	for k := range folds {
+		if !weighted {
+			folds[k] = nil
+		}
+		blas.Scal(float64(len(all))/floats.Sum(all), folds[k])
+	}
+	return folds
 }
 
 // join puts in place of the residuals of a sample the largest of them, in units of the root mean square

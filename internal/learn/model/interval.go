@@ -8,6 +8,8 @@ import (
 	"math"
 	"sync"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -21,6 +23,7 @@ type Fold struct {
 	Rows []int // samples left out
 	// the target of each of their outputs, NaN where missing, and the predictions, in the units of the data
 	Y, F blas.General
+	W    blas.General // weights of Y, by cells or rows; without Data 1
 }
 
 // The ways to intervals.
@@ -54,19 +57,31 @@ type Interval struct {
 	// widths in proportion to the posterior deviation with noise: wider where data are thin
 	Local bool `json:"local,omitempty"`
 	Joint bool `json:"joint,omitempty"` // Level is for all outputs of a row together
+	// Weights are those of the rows (t×1) or targets (t×n) that are predicted, as those of a fit: widths are in
+	// proportion to 1/√w. nil means 1, and so does a weight that is 0 or NaN. A model that was fitted with weights takes
+	// its residuals times √w, each with the mass w.
+	Weights mat.Matrix `json:"-"`
+
+	weights blas.General // those of Weights; without Data 1
 }
 
 // ends keeps what intervals derive from a model, once for all predictions.
 type ends struct {
 	mutex    sync.Mutex
-	lists    map[Interval][]residuals // of CV+, by what they depend on
+	lists    map[compared][]residuals // of CV+
 	closed   *closed
 	estimate *closed // by neighbours or random functions
 }
 
+// compared is what residuals depend on as an Interval compares them.
+type compared struct {
+	local, joint bool
+	level        float64 // of quantiles, which it chooses
+}
+
 // residuals are the sizes of the residuals of one target, by fold as a [list] has them.
 type residuals struct {
-	folds [][]float64
+	folds []steps
 	count int
 }
 
@@ -79,6 +94,42 @@ func rank(level float64, count int) (int, error) {
 			level, math.Ceil(level/(1-level)))
 	}
 	return r, nil
+}
+
+// weigh checks the weights of so many rows and targets.
+func (q *Interval) weigh(rows, targets int) error {
+	if q.Weights == nil {
+		return nil
+	}
+	w := mat.DenseCopyOf(q.Weights).RawMatrix()
+	if w.Rows != rows || w.Cols != 1 && w.Cols != targets {
+		return fault.Input("the weights are %d×%d: want %d×1, one of each row to predict, or %d×%d, one of each target",
+			w.Rows, w.Cols, rows, rows, targets)
+	}
+	for i, v := range w.Data {
+		switch {
+		case v < 0 || math.IsInf(v, 1):
+			return fault.Input("the weight in row %d, column %d is %g: it must be finite and not negative", i/w.Cols+1,
+				i%w.Cols+1, v)
+		case !(v > 0):
+			w.Data[i] = 1
+		}
+	}
+	q.weights = w
+	return nil
+}
+
+// widen multiplies what sizes are multiplied by at rows from first on by 1/√w.
+func (q *Interval) widen(scale blas.General, first int) {
+	if q.weights.Data == nil {
+		return
+	}
+	for i := range scale.Rows {
+		row := blas.Row(scale, i)
+		for j := range row {
+			row[j] /= math.Sqrt(columns.WeightAt(q.weights, first+i, j))
+		}
+	}
 }
 
 // HasFolds reports whether the model can give intervals of CV+.
@@ -115,8 +166,11 @@ func (m *Model) method(q *Interval) error {
 	return nil
 }
 
-// intervals is the way to intervals of targets.
-func (m *Model) intervals(q *Interval) error {
+// intervals is the way to intervals of the targets of so many rows.
+func (m *Model) intervals(q *Interval, rows int) error {
+	if err := q.weigh(rows, len(m.Out.Names)/max(1, len(m.Out.Quantiles))); err != nil {
+		return err
+	}
 	if m.LogOdds() {
 		return fault.Input("the outputs are log odds by the loss logistic, and a target is none: ask for " +
 			"probabilities or, of classes, for sets of them")
@@ -127,7 +181,7 @@ func (m *Model) intervals(q *Interval) error {
 // Intervals writes the predictions for the rows of x to F (t×n), and the ends of the intervals of targets to lo and hi
 // (t×n, for quantiles t×n/q), by slabs of rows.
 func (m *Model) Intervals(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
-	if err := m.intervals(&q); err != nil {
+	if err := m.intervals(&q, x.Rows); err != nil {
 		return err
 	}
 	if m.In == nil {
@@ -172,7 +226,11 @@ func (m *Model) inputs(rows []int) blas.General {
 func (m *Model) PredictGramIntervals(
 	ctx context.Context, cross []blas.General, q Interval,
 ) (F, lo, hi blas.General, err error) {
-	if err := m.intervals(&q); err != nil {
+	rows := 0
+	if len(cross) > 0 {
+		rows = cross[0].Rows
+	}
+	if err := m.intervals(&q, rows); err != nil {
 		return F, lo, hi, err
 	}
 	if q.Method == JackknifePlus || q.Local {
@@ -198,7 +256,16 @@ func (m *Model) PredictGramIntervals(
 			return F, lo, hi, err
 		}
 	}
-	combine(by, F, lo, hi, searches, predictions, nil)
+	var scales []blas.General
+	for range m.Folds {
+		if q.weights.Data != nil {
+			scale := blas.NewGeneral(F.Rows, F.Cols)
+			blas.Fill(scale, 1)
+			q.widen(scale, 0)
+			scales = append(scales, scale)
+		}
+	}
+	combine(by, F, lo, hi, searches, predictions, scales)
 	return F, lo, hi, ctx.Err()
 }
 
@@ -214,16 +281,16 @@ func (f *Fold) kept(m *Model, cross []blas.General) []blas.General {
 
 // HeldOut are training targets and what was predicted for them by models that had not seen them: those without a
 // fold, or refits without each row, at the kernels, weights and L that all rows chose, where no folds are kept. A
-// missing target is NaN. folds is 0 for refits.
-func (m *Model) HeldOut(ctx context.Context) (Y, F blas.General, folds int, err error) {
+// missing target is NaN. W are the weights, of cells or rows, without Data 1. folds is 0 for refits.
+func (m *Model) HeldOut(ctx context.Context) (Y, F, W blas.General, folds int, err error) {
 	if m.HasFolds() {
-		Y, F = m.heldOutOfFolds()
-		return Y, F, len(m.Folds), nil
+		Y, F, W = m.heldOutOfFolds()
+		return Y, F, W, len(m.Folds), nil
 	}
 	n := len(m.Out.Names)
 	r, err := m.LeaveOut(ctx)
 	if err != nil {
-		return Y, F, 0, err
+		return Y, F, W, 0, err
 	}
 	R := r.Residuals.RawMatrix()
 	Y, F = blas.NewGeneral(m.Y.Rows, n), blas.NewGeneral(m.Y.Rows, n)
@@ -231,13 +298,16 @@ func (m *Model) HeldOut(ctx context.Context) (Y, F blas.General, folds int, err 
 	for i, v := range Y.Data {
 		F.Data[i] = v - R.Data[i]
 	}
-	return Y, F, 0, nil
+	return Y, F, W, 0, nil
 }
 
 // heldOutOfFolds are HeldOut of the folds.
-func (m *Model) heldOutOfFolds() (Y, F blas.General) {
+func (m *Model) heldOutOfFolds() (Y, F, W blas.General) {
 	for _, f := range m.Folds {
 		Y, F = columns.Under(Y, f.Y), columns.Under(F, f.F)
+		if f.W.Data != nil {
+			W = columns.Under(W, f.W)
+		}
 	}
-	return Y, F
+	return Y, F, W
 }

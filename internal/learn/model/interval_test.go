@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,7 +14,7 @@ import (
 func TestSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for trial := range 1000 {
-		at, lists := make([]place, 1+rng.IntN(5)), [][]float64{}
+		at, lists := make([]place, 1+rng.IntN(5)), []steps{}
 		var all []float64
 		kind := rng.IntN(6)
 		far := math.Pow(10, 3*float64(rng.IntN(2)))
@@ -38,7 +39,7 @@ func TestSearch(t *testing.T) {
 			for _, v := range list {
 				all = append(all, shift+scale*v)
 			}
-			lists = append(lists, stepped(list))
+			lists = append(lists, stepped(list, nil))
 			at[k] = place{shift: shift, scale: scale, inverse: 1 / scale}
 		}
 		slices.Sort(all)
@@ -51,7 +52,7 @@ func TestSearch(t *testing.T) {
 			mirrored, below := slices.Clone(at), []float64{}
 			for k, list := range lists {
 				mirrored[k].shift = -at[k].shift
-				for _, v := range list[1 : len(list)-1] {
+				for _, v := range list.v[1 : len(list.v)-1] {
 					below = append(below, mirrored[k].shift+at[k].scale*v)
 				}
 			}
@@ -64,9 +65,50 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// Of numbers with masses the search finds the least at or below which there is the mass of the rank.
+func TestSearchOfMasses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 2))
+	type number struct{ v, w float64 }
+	for trial := range 500 {
+		at, lists, all := make([]place, 1+rng.IntN(4)), []steps{}, []number{}
+		for k := range at {
+			shift, scale := float64(rng.IntN(3))*rng.NormFloat64(), math.Exp(rng.NormFloat64()*float64(rng.IntN(2)))
+			v, w := make([]float64, rng.IntN(100)), make([]float64, 0, 100)
+			for i := range v {
+				v[i] = math.Abs(rng.NormFloat64())
+				if trial%2 == 0 {
+					v[i] = math.Floor(3 * v[i])
+				}
+				w = append(w, float64(int(1)<<rng.IntN(20))/1024) // whose sums are exact
+				all = append(all, number{shift + scale*v[i], w[i]})
+			}
+			lists = append(lists, stepped(v, w))
+			at[k] = place{shift: shift, scale: scale, inverse: 1 / scale}
+		}
+		slices.SortFunc(all, func(a, b number) int { return cmp.Compare(a.v, b.v) })
+		var total float64
+		for _, a := range all {
+			total += a.w
+		}
+		for range min(20, int(total)) {
+			r, sum, want := 1+rng.IntN(int(total)), 0.0, math.NaN()
+			for _, a := range all {
+				if sum += a.w; sum >= float64(r) {
+					want = a.v
+					break
+				}
+			}
+			s := newSearch(lists, r, rng.IntN(300))
+			if got := s.find(at); got != want {
+				t.Fatalf("trial %d: rank %d of %g is %g, want %g", trial, r, total, got, want)
+			}
+		}
+	}
+}
+
 // Predictions that are no numbers end a search too.
 func TestSearchNotFinite(t *testing.T) {
-	s := newSearch([][]float64{stepped([]float64{1, 2, 3}), stepped([]float64{1, 2})}, 4, 10)
+	s := newSearch([]steps{stepped([]float64{1, 2, 3}, nil), stepped([]float64{1, 2}, nil)}, 4, 10)
 	for _, shift := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64} {
 		if got := s.find([]place{{shift: shift, scale: 1, inverse: 1}, {scale: 1, inverse: 1}}); math.Abs(got) < 3 {
 			t.Errorf("shifted by %g: %g", shift, got)
@@ -92,14 +134,14 @@ func BenchmarkCombine(b *testing.B) {
 	rng := rand.New(rand.NewPCG(7, 2))
 	searches := make([]search, n)
 	for j := range searches {
-		lists := make([][]float64, folds)
+		lists := make([]steps, folds)
 		for k := range lists {
 			list := make([]float64, 667)
 			for i := range list {
 				list[i] = math.Abs(rng.NormFloat64())
 			}
 			slices.Sort(list)
-			lists[k] = stepped(list)
+			lists[k] = stepped(list, nil)
 		}
 		searches[j] = newSearch(lists, 1801, 100_000)
 	}

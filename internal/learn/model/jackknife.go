@@ -38,7 +38,7 @@ func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Inte
 	return m.slabs(ctx, x, slab, func(first int, Z blas.General) error {
 		rows := Z.Rows
 		W := blas.NewGeneral(rows, c.R.Rows)
-		scale, err := c.scales(ctx, Z, q)
+		scale, err := c.scales(ctx, Z, q, first)
 		if err != nil {
 			return err
 		}
@@ -68,18 +68,19 @@ func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Inte
 	})
 }
 
-// scales are what sizes are multiplied by at the rows of Z.
-func (c *closed) scales(ctx context.Context, Z blas.General, q Interval) (blas.General, error) {
+// scales are what sizes are multiplied by at the rows of Z, of which the first has this number.
+func (c *closed) scales(ctx context.Context, Z blas.General, q Interval, first int) (blas.General, error) {
 	scale := blas.NewGeneral(Z.Rows, c.R.Cols)
-	blas.Fill(scale, 1)
-	if !q.Local {
-		return scale, nil
+	if q.Local {
+		if err := c.deviation(ctx, scale, Z); err != nil {
+			return scale, err
+		}
 	}
-	err := c.deviation(ctx, scale, Z)
 	for i, v := range scale.Data {
 		scale.Data[i] = math.Hypot(1, v)
 	}
-	return scale, err
+	q.widen(scale, first)
+	return scale, nil
 }
 
 // around are the intervals of a model of many rows: F and on both sides the size of rank at among S, since a refit
@@ -94,7 +95,7 @@ func (m *Model) around(
 	blas.Copy(lo, F)
 	blas.Copy(hi, F)
 	return m.slabs(ctx, x, SlabRows, func(first int, Z blas.General) error {
-		scale, err := c.scales(ctx, Z, q)
+		scale, err := c.scales(ctx, Z, q, first)
 		if err != nil {
 			return err
 		}

@@ -252,6 +252,11 @@ func (l *loader) fold(m *Model, w *wholeMeta, k int, prefix string) (f Fold) {
 			a.Rows > 0, "an array of fold %d is %d×%d, for %d samples and %d outputs", k+1, a.Rows, a.Cols,
 			len(f.Rows), n)
 	}
+	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"weights") {
+		f.W = general(l.array("weights", 2, false))
+		_, err := columns.CheckCellWeights(f.W, len(f.Rows), n)
+		l.check("", err)
+	}
 	l.expect(data(h.Kind) == data(w.Kind) && len(f.Out.Names) == n &&
 		(f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
 	l.rows(&f, coefficients(m.Basis))

@@ -47,13 +47,18 @@ import (
 //
 //	observed, predicted   s×N    targets of the s samples left out, in the units of the data, and
 //
-// its predictions for them. A model that learned the noise has the model of the logarithm of its variance, with the
+// its predictions for them, and where the targets have any
+//
+//	weights               s×N, s×1 their weights, of cells or of rows
+//
+// A model that learned the noise has the model of the logarithm of its variance, with the
 // same folds, behind the prefix noise/.
 const (
 	fileFormat = "iokl model"
 	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights;
-	// 6: kernels may see columns beside ranks, probabilities may be calibrated; 7: outputs may be points of an axis
-	fileVersion = 7
+	// 6: kernels may see columns beside ranks, probabilities may be calibrated; 7: outputs may be points of an axis;
+	// 8: samples left out of folds may have weights
+	fileVersion = 8
 	metaName    = "meta.json"
 )
 
@@ -132,8 +137,10 @@ func (m *Model) leastVersion() int {
 		return slices.ContainsFunc(k.Knots, func(knots []float64) bool { return knots == nil })
 	}
 	switch {
-	case m.Out.Axis != nil:
+	case slices.ContainsFunc(m.Folds, func(f Fold) bool { return f.W.Data != nil }):
 		return fileVersion
+	case m.Out.Axis != nil:
+		return 7
 	case m.Out.Calibration != nil || slices.ContainsFunc(m.Basis.kernels(), besideRanks):
 		return 6
 	case m.W.Data != nil:
@@ -193,6 +200,9 @@ func (m *Model) describeWhole(prefix string) (w wholeMeta, members []member) {
 		p, own := f.describe(at)
 		w.Folds = append(w.Folds, foldMeta{p, f.Rows})
 		members = append(append(members, own...), matrixMember(at+"observed", f.Y), matrixMember(at+"predicted", f.F))
+		if f.W.Data != nil {
+			members = append(members, matrixMember(at+"weights", f.W))
+		}
 	}
 	return w, members
 }

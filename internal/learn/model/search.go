@@ -3,26 +3,40 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// search finds the number of a rank, from 1, among shift_k + scale_k·v, v in list k.
+// search finds the number of a rank, from 1, among shift_k + scale_k·v, v in list k: the least at or below which there
+// is so much mass.
 type search struct {
 	lists   []list
-	rank    int
+	rank    float64
+	slack   float64 // mass that may be missing, by rounding
 	value   float64 // of the rank where nothing is shifted or scaled
 	spacing float64 // of all v around it
 }
 
 // list is ascending numbers v, and a table of how many are below the ends of equal cells around the rank.
 type list struct {
-	steps  []float64 // −∞, every v, +∞
-	weight float64   // share of all v
+	steps
+	weight float64 // share of all v
 	// first + cells[i] is how many v have ⌊(v − low)·per⌋ < i.
 	cells    []uint16
 	first    int
 	low, per float64
+}
+
+// steps are −∞, ascending numbers, +∞, and the masses of the first 0, 1, 2, … of the numbers; nil where each has 1.
+type steps struct{ v, mass []float64 }
+
+// upTo is the mass of the first n numbers.
+func (p *steps) upTo(n int) float64 {
+	if p.mass == nil {
+		return float64(n)
+	}
+	return p.mass[n]
 }
 
 // place is how a list is shifted and scaled, and how many of its numbers are taken.
@@ -41,33 +55,60 @@ const (
 )
 
 // newSearch is a search for the rank r among lists as of stepped, made to be used so often.
-func newSearch(lists [][]float64, r, uses int) search {
-	var all []float64
-	for _, steps := range lists {
-		all = append(all, steps[1:len(steps)-1]...)
+func newSearch(lists []steps, r, uses int) search {
+	var v, w []float64
+	for _, p := range lists {
+		v = append(v, p.v[1:len(p.v)-1]...)
+		for i := 1; p.mass != nil && i < len(p.mass); i++ {
+			w = append(w, p.mass[i]-p.mass[i-1])
+		}
 	}
-	slices.Sort(all)
-	far := len(all)/rateOver + 1
-	from, to := max(r-1-far, 0), min(r-1+far, len(all)-1)
-	s := search{lists: make([]list, len(lists)), rank: r, value: all[r-1]}
-	if to > from {
-		s.spacing = (all[to] - all[from]) / float64(to-from)
+	all := stepped(v, w)
+	v = all.v[1 : len(all.v)-1]
+	s := search{lists: make([]list, len(lists)), rank: float64(r)}
+	at := r - 1
+	if all.mass != nil {
+		s.slack = roundoff * float64(len(v))
+		i, _ := slices.BinarySearch(all.mass, s.rank-s.slack)
+		at = min(max(i, 1), len(v)) - 1
 	}
-	for k, steps := range lists {
-		s.lists[k] = list{steps: steps, weight: float64(len(steps)-2) / float64(len(all))}
+	s.value = v[at]
+	far := len(v)/rateOver + 1
+	if from, to := max(at-far, 0), min(at+far, len(v)-1); to > from {
+		s.spacing = (v[to] - v[from]) / (all.upTo(to) - all.upTo(from))
+	}
+	for k, p := range lists {
+		s.lists[k] = list{steps: p, weight: float64(len(p.v)-2) / float64(len(v))}
 		s.lists[k].tabulate(s.value, uses)
 	}
 	return s
 }
 
-// stepped puts the sorted v between −∞ and +∞.
-func stepped(v []float64) []float64 {
-	return slices.Concat([]float64{math.Inf(-1)}, v, []float64{math.Inf(1)})
+// roundoff bounds the relative error of sums of masses.
+const roundoff = 1e-9
+
+// stepped puts v, sorted, between −∞ and +∞, with the masses w, nil for 1 each.
+func stepped(v, w []float64) steps {
+	between := func(v []float64) []float64 {
+		return slices.Concat([]float64{math.Inf(-1)}, v, []float64{math.Inf(1)})
+	}
+	if w == nil {
+		return steps{v: between(slices.Sorted(slices.Values(v)))}
+	}
+	order, sorted, mass := make([]int, len(v)), make([]float64, len(v)), make([]float64, 1, len(v)+1)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v[a], v[b]) })
+	for k, i := range order {
+		sorted[k], mass = v[i], append(mass, mass[k]+w[i])
+	}
+	return steps{between(sorted), mass}
 }
 
 // tabulate makes the cells around value, at most so many.
 func (p *list) tabulate(value float64, most int) {
-	v := p.steps[1 : len(p.steps)-1]
+	v := p.v[1 : len(p.v)-1]
 	if len(v) == 0 {
 		return
 	}
@@ -92,23 +133,23 @@ func (p *list) tabulate(value float64, most int) {
 func (p *list) count(y float64) int {
 	i := int((y - p.low) * p.per)
 	if !(y >= p.low && uint(i) < uint(len(p.cells))) {
-		n, _ := slices.BinarySearch(p.steps[1:len(p.steps)-1], y)
+		n, _ := slices.BinarySearch(p.v[1:len(p.v)-1], y)
 		return n
 	}
 	n := p.first + int(p.cells[i])
-	for p.steps[n+1] < y {
+	for p.v[n+1] < y {
 		n++
 	}
 	return n
 }
 
-// take takes the numbers below u, and returns how many of the rank are missing.
-func (s *search) take(at []place, u float64) int {
+// take takes the numbers below u, and returns the mass that is missing for the rank.
+func (s *search) take(at []place, u float64) float64 {
 	missing := s.rank
 	for k := range s.lists {
 		p := &at[k]
 		p.below = s.lists[k].count((u - p.shift) * p.inverse)
-		missing -= p.below
+		missing -= s.lists[k].upTo(p.below)
 	}
 	return missing
 }
@@ -126,13 +167,13 @@ func (s *search) find(at []place) float64 {
 		return u
 	}
 	missing := s.take(at, u)
-	for tries := 0; uint(missing+farRank) > 2*farRank; tries++ {
+	for tries := 0; math.Abs(missing) > farRank; tries++ {
 		if missing > 0 {
 			lo = u
 		} else {
 			hi = u
 		}
-		next := u + s.spacing*at[0].scale*(float64(missing)-0.5)
+		next := u + s.spacing*at[0].scale*(missing-0.5)
 		if tries >= guesses || !(next > lo && next < hi) {
 			next = lo + (hi-lo)/2
 		}
@@ -145,22 +186,30 @@ func (s *search) find(at []place) float64 {
 	for {
 		from, to, last, next := -1, -1, math.Inf(-1), math.Inf(1)
 		for k := range s.lists {
-			p, steps := &at[k], s.lists[k].steps[at[k].below:]
-			if x := p.shift + p.scale*steps[0]; x >= last && p.below > 0 {
+			p, v := &at[k], s.lists[k].v[at[k].below:]
+			if x := p.shift + p.scale*v[0]; x >= last && p.below > 0 {
 				from, last = k, x
 			}
-			if x := p.shift + p.scale*steps[1]; x <= next && len(steps) > 2 {
+			if x := p.shift + p.scale*v[1]; x <= next && len(v) > 2 {
 				to, next = k, x
 			}
 		}
+		var own, other float64 // masses of the last number taken and of the next one
+		if from >= 0 {
+			own = s.lists[from].upTo(at[from].below) - s.lists[from].upTo(at[from].below-1)
+		}
+		if to >= 0 {
+			other = s.lists[to].upTo(at[to].below+1) - s.lists[to].upTo(at[to].below)
+		}
 		switch {
-		case missing > 0:
-			missing--
+		case missing > s.slack && to >= 0:
+			missing -= other
 			at[to].below++
-		case missing < 0:
-			missing++
+		case missing+own <= s.slack && from >= 0:
+			missing += own
 			at[from].below--
 		case last > next:
+			missing += own - other
 			at[from].below--
 			at[to].below++
 		default:

@@ -26,6 +26,7 @@ type Grams struct {
 // NewGrams checks and stores the Gram matrices (l×l) of the samples with targets Y (l×n) and their weights W, as those
 // of NewRows.
 func NewGrams(ctx context.Context, grams []blas.General, Y, W blas.General, opt Options) (*Grams, error) {
+	opt.Content = learn.ContentOf(blas.General{}, Y)
 	o, err := observe(Y.Rows, Y, W, opt)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func NewGrams(ctx context.Context, grams []blas.General, Y, W blas.General, opt 
 
 // Sample is the data of these samples alone.
 func (g *Grams) Sample(idx []int) (learn.InMemory, error) {
-	o, err := observe(len(idx), blas.TakeRows(g.y, idx), rowsOf(g.w, idx), g.opt.quiet())
+	o, err := observe(len(idx), blas.TakeRows(g.y, idx), rowsOf(g.w, idx), g.opt.part(idx))
 	some := &Grams{observed: o, names: g.names}
 	for _, K := range g.grams {
 		some.grams = append(some.grams, part(K, idx, g.opt.Precision))
@@ -119,11 +120,9 @@ func (g *Grams) Train(
 }
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
-func (g *Grams) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
-	Y = m.Out.Targets(blas.TakeRows(g.y, s.Test))
-	F = blas.NewGeneral(Y.Rows, Y.Cols)
-	err = m.Cross(F, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, s) })
-	return Y, F, err
+func (g *Grams) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (model.Fold, error) {
+	f := g.heldOut(m, s)
+	return f, m.Cross(f.F, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, s) })
 }
 
 // cross is K_η between the samples left out and those to train on.

@@ -43,6 +43,9 @@ func NewRows(X, Y, W blas.General, opt Options) (*Rows, error) {
 
 // newRows is NewRows with pseudo-observations.
 func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
+	if opt.Content == nil {
+		opt.Content = learn.ContentOf(X, Y)
+	}
 	o, err := observe(X.Rows, Y, W, opt)
 	if err == nil && X.Cols == 0 {
 		err = fault.Input("X has no columns")
@@ -56,7 +59,7 @@ func (r *Rows) Sample(idx []int) (learn.InMemory, error) { return r.Part(idx, ni
 // Part is the data of these samples and targets alone; nil stands for all.
 func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)
-	opt := r.opt.quiet()
+	opt := r.opt.part(idx)
 	var known []dictionary.Lengths
 	for _, f := range r.followed {
 		if targets == nil && slices.Equal(idx, f.rows) {
@@ -101,10 +104,9 @@ func (r *Rows) ByLoss(l loss.Loss) (learn.InMemory, error) {
 func (r *Rows) Columns() []int { return columns.Measure(r.x).Varying() }
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
-func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
-	Y = m.Out.Targets(blas.TakeRows(r.y, s.Test))
-	F = blas.NewGeneral(Y.Rows, Y.Cols)
-	return Y, F, m.Predict(ctx, F, blas.TakeRows(r.x, s.Test))
+func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (model.Fold, error) {
+	f := r.heldOut(m, s)
+	return f, m.Predict(ctx, f.F, blas.TakeRows(r.x, s.Test))
 }
 
 // coded holds some of the samples as kernels and solvers see them.

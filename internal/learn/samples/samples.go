@@ -11,6 +11,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
@@ -24,11 +25,15 @@ type Options struct {
 	Precision blas.Precision     // in which Gram matrices are stored
 	Exact     bool               // linear kernels have Gram matrices, however few columns they have
 	Lengths   dictionary.Lengths // that learning lengths of columns starts from; nil: none
+	Content   []learn.Content    // that samples are dealt to folds by; nil: that of the inputs and targets given
 }
 
-// quiet is opt for a part of the samples, about which nothing is said.
-func (opt Options) quiet() Options {
+// part is opt for some of the samples, about which nothing is said.
+func (opt Options) part(idx []int) Options {
 	opt.Notify, opt.Columns.FindDelta = nil, false
+	if idx != nil {
+		opt.Content = columns.Pick(opt.Content, idx)
+	}
 	return opt
 }
 
@@ -71,8 +76,15 @@ func (o *observed) weighed() *linop.Cells {
 // Loss is the loss that targets are learned by.
 func (o *observed) Loss() loss.Loss { return o.opt.Columns.Loss }
 
-// Weight is that of target j of sample i.
-func (o *observed) Weight(i, j int) float64 { return columns.WeightAt(o.w, i, j) }
+// heldOut is the samples to test on without their predictions by m, for which there is room.
+func (o *observed) heldOut(m *model.Model, s learn.Split) model.Fold {
+	f := model.Fold{Model: m, Rows: s.Test, Y: m.Out.Targets(blas.TakeRows(o.y, s.Test)), W: rowsOf(o.w, s.Test)}
+	if f.W.Cols > 1 {
+		f.W = m.Out.Targets(f.W)
+	}
+	f.F = blas.NewGeneral(f.Y.Rows, f.Y.Cols)
+	return f
+}
 
 // Plain reports whether targets are learned by squares without weights.
 func (o *observed) Plain() bool { return o.w.Data == nil && o.Loss().Kind == loss.Squared }
@@ -99,12 +111,16 @@ func (o *observed) Cells() (count, partial int) {
 	return o.cells, partial
 }
 
+// Content is that by which Split deals the samples.
+func (o *observed) Content() []learn.Content { return o.opt.Content }
+
 // Split deals the samples, or the cells of their targets, to folds.
 func (o *observed) Split(p learn.Folding) (int, error) {
 	var err error
 	if p.Hide == learn.HideCells {
 		o.splits, err = p.DealCells(o.weighed())
 	} else {
+		p.Content = o.opt.Content
 		o.splits, err = p.Deal(o.y.Rows)
 	}
 	return len(o.splits), err

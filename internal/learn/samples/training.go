@@ -214,11 +214,11 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 
 // Errors are those of the predictions for the samples left out.
 func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, error) {
-	_, F, err := t.from.HeldOut(ctx, t.Model(res), t.split)
+	f, err := t.from.HeldOut(ctx, t.Model(res), t.split)
 	if err != nil {
 		return learn.Errors{}, err
 	}
-	return learn.Judge(F, t.test, t.testW, t.out), nil
+	return learn.Judge(f.F, t.test, t.testW, t.out), nil
 }
 
 // Known is the training set of the rows Z, Y, inputs as the kernels of m see them and targets as m learns them, with

@@ -397,26 +397,29 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 	return t, nil
 }
 
-// HeldOut returns the numbers of the surveyed rows of the fold, their targets, and what m predicts for them.
-func (d *Data) HeldOut(ctx context.Context, m *model.Model, fold int) (rows []int, Y, F blas.General, err error) {
+// HeldOut is the surveyed rows of the fold, their targets, and what m predicts for them.
+func (d *Data) HeldOut(ctx context.Context, m *model.Model, fold int) (f model.Fold, err error) {
 	s := d.survey
 	if len(s.At) != s.Sample.Rows {
-		return nil, Y, F, fault.Input("the checkpoint is of an older version, which kept no targets of the rows " +
+		return f, fault.Input("the checkpoint is of an older version, which kept no targets of the rows " +
 			"surveyed: without it there can be interval folds")
 	}
 	var of []int // the sample
 	for i, at := range s.At {
 		if d.so.FoldOf(at.Source, at.Row) == fold {
-			of, rows = append(of, i), append(rows, int(at.Count))
+			of, f.Rows = append(of, i), append(f.Rows, int(at.Count))
 		}
 	}
 	if of == nil {
-		return nil, Y, F, fault.Input("none of the %d rows surveyed is in it", s.Sample.Rows)
+		return f, fault.Input("none of the %d rows surveyed is in it", s.Sample.Rows)
 	}
 	slices.SortFunc(of, func(a, b int) int { return cmp.Compare(s.At[a].Count, s.At[b].Count) })
-	slices.Sort(rows)
-	Y, F = blas.TakeRows(s.Targets, of), blas.NewGeneral(len(of), s.Targets.Cols)
-	return rows, Y, F, m.Predict(ctx, F, blas.TakeRows(s.Sample, of))
+	slices.Sort(f.Rows)
+	f.Model, f.Y, f.F = m, blas.TakeRows(s.Targets, of), blas.NewGeneral(len(of), s.Targets.Cols)
+	if s.Weights != nil {
+		f.W = blas.TakeRows(blas.Vector(s.Weights), of)
+	}
+	return f, m.Predict(ctx, f.F, blas.TakeRows(s.Sample, of))
 }
 
 // Constant is the errors on the fold without features.

@@ -231,21 +231,26 @@ func code(m *model.Model, X, Y, W blas.General, verb string) (c coded, notes []s
 	if Y.Cols != n {
 		return c, nil, fault.Input("Y has %d columns, the model was fitted on %d", Y.Cols, n)
 	}
-	for i := range Y.Rows {
-		for j, v := range blas.Row(Y, i) {
-			if math.IsInf(v, 0) {
-				return c, nil, fault.Input("row %d, column %d (%s) of the targets is %g", i+1, j+1, m.Out.Names[j], v)
-			}
-		}
-	}
+	given := W
+	var without []int
 	if W.Data != nil {
-		if W, err = columns.CheckCellWeights(W, Y.Rows, n); err != nil {
+		if given, err = columns.CheckCellWeights(W, Y.Rows, n); err != nil {
 			return c, nil, err
 		}
+		Y, W, without = columns.Seen(Y, given)
+	}
+	if err := m.In.CheckWidth(X); err != nil {
+		return c, nil, err
+	}
+	check := columns.Options{InputNames: m.In.Names, OutputNames: m.Out.Names, Strict: m.In.Strict}
+	if err := columns.CheckCells(X, Y, given, &check); err != nil {
+		return c, nil, err
 	}
 	if rows := columns.Observed(columns.Take(Y, m.Out.Live)); len(rows) < Y.Rows {
-		notes = append(notes, fmt.Sprintf("left out %d of %d rows that %s, of which no target is observed",
-			Y.Rows-len(rows), Y.Rows, verb))
+		if l := Y.Rows - len(without); len(rows) < l {
+			notes = append(notes, fmt.Sprintf("left out %d of %d rows that %s, of which no target is observed",
+				l-len(rows), l, verb))
+		}
 		X, Y = blas.TakeRows(X, rows), blas.TakeRows(Y, rows)
 		if W.Data != nil {
 			W = blas.TakeRows(W, rows)
