@@ -115,6 +115,11 @@ func TestNilMatricesAreInput(t *testing.T) {
 	opt.Kernels = []string{"rff:gaussian:all:median:20"}
 	m, err = Fit(bg, X, Y, opt)
 	add("features", m, err)
+	for _, lambda := range []float64{0, 1} {
+		if _, err := FitStream(bg, Rows{}, StreamOptions{Options: Options{Lambda: lambda}}); !errors.Is(err, ErrInput) {
+			t.Errorf("a stream that nothing opens, λ = %g: %v", lambda, err)
+		}
+	}
 	narrow, empty := mat.NewDense(5, 2, nil), new(mat.Dense)
 	for _, bad := range []mat.Matrix{nil, (*mat.Dense)(nil), (*mat.SymDense)(nil), empty, narrow} {
 		for what, f := range map[string]func() (any, error){

@@ -333,10 +333,11 @@ func (s eigs) missed(ctx context.Context) (beyond bool, res Result, err error) {
 	})
 	res = s.res
 	res.Iter, res.Applies = res.Iter+e.Iter, res.Applies+e.Applies
-	if errors.Is(err, decided) || errors.Is(err, ErrNotConverged) {
-		err = nil
+	switch {
+	case err == nil, errors.Is(err, decided), errors.Is(err, ErrNotConverged) && e.Iter < s.opt.MaxIter: // at rounding level
+		return beyond, res, nil
 	}
-	return beyond, res, err
+	return false, res, fmt.Errorf("lanczos: in the search for copies: %w", err)
 }
 
 // A Ritz value of the complement is not beyond those found where its residual is at most probeShare of its distance
