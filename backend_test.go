@@ -47,6 +47,7 @@ func TestBackendOfOptions(t *testing.T) {
 		weights.Set(i, 0, 1+float64(i%3))
 	}
 	axis := mat.NewDense(3, 1, []float64{0, 1, 3})
+	one, two := []string{"gaussian:all:median"}, []string{"gaussian:all:median", "linear:all"}
 	for _, c := range []struct {
 		name string
 		Y    *mat.Dense
@@ -55,14 +56,17 @@ func TestBackendOfOptions(t *testing.T) {
 	}{
 		{name: "zero options"},
 		{name: "exact kernels", opt: Options{Kernels: []string{"gaussian:each:median", "linear:all"}, Lambda: 1e-3}},
-		{name: "float32", opt: Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-3, Precision: blas.Float32}},
+		{name: "float32", opt: Options{Kernels: one, Lambda: 1e-3, Precision: blas.Float32}},
 		{name: "lengths", opt: Options{Kernels: []string{"gaussian:ard:median"}, Lambda: 1e-3}},
 		{name: "directions", opt: Options{Kernels: []string{"gaussian:directions:median"}, Lambda: 1e-3}},
 		{name: "relevance", opt: Options{Kernels: []string{"gaussian:relevant:median"}, Lambda: 1e-3}},
-		{name: "missing targets", Y: holes, opt: Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-3}},
+		{name: "missing targets", Y: holes, opt: Options{Kernels: one, Lambda: 1e-3}},
 		{name: "weights", opt: Options{Lambda: 1e-3, Weights: weights}},
 		{name: "orthogonal features", opt: Options{Kernels: []string{"rff:gaussian:all:median:60"}, Lambda: 1e-3}},
-		{name: "hadamard features", opt: Options{Kernels: []string{"rff:gaussian:all:median:60:hadamard"}, Lambda: 1e-3}},
+		{
+			name: "hadamard features",
+			opt:  Options{Kernels: []string{"rff:gaussian:all:median:60:hadamard"}, Lambda: 1e-3},
+		},
 		{name: "phases", opt: Options{Kernels: []string{"rff:gaussian:all:median:60:mc:phases"}, Lambda: 1e-3}},
 		{name: "landmarks", opt: Options{Kernels: []string{"nystrom:gaussian:all:median:30:kmeans"}, Lambda: 1e-3}},
 		{
@@ -70,22 +74,22 @@ func TestBackendOfOptions(t *testing.T) {
 			opt:  Options{Kernels: []string{"nystrom:linear:all:30:uniform"}, Lambda: 1e-3},
 		},
 		{name: "exact features", opt: Options{Kernels: []string{"linear:all", "poly:2:all:1"}, Lambda: 1e-3}},
-		{name: "sum", opt: Options{Kernels: []string{"gaussian:all:median", "linear:all"}, Lambda: 1e-2, Model: "sum"}},
-		{name: "global", opt: Options{Kernels: []string{"gaussian:all:median", "linear:all"}, Lambda: 1e-2, Global: true}},
-		{name: "likelihood", opt: Options{Kernels: []string{"gaussian:all:median"}, Learn: "likelihood"}},
+		{name: "sum", opt: Options{Kernels: two, Lambda: 1e-2, Model: "sum"}},
+		{name: "global", opt: Options{Kernels: two, Lambda: 1e-2, Global: true}},
+		{name: "likelihood", opt: Options{Kernels: one, Learn: "likelihood"}},
 		{name: "axis", opt: Options{OutputAxis: axis, Lambda: 1e-3}},
 		{name: "axis, chosen", opt: Options{OutputAxis: axis, CV: CVOptions{Folds: 2}}},
 		{name: "huber", opt: Options{Lambda: 1e-3, Loss: "huber"}},
 		{name: "quantiles", opt: Options{Lambda: 1e-2, Loss: "quantile:0.2,0.8"}},
 		{name: "logistic", Y: zeros, opt: Options{Lambda: 1e-2, Loss: "logistic"}},
 		{name: "interval folds", opt: Options{Lambda: 1e-3, IntervalFolds: 3}},
-		{name: "noise", opt: Options{LearnNoise: true, Kernels: []string{"gaussian:all:median"}, Lambda: 1e-3, IntervalFolds: 2}},
-		{name: "solver paper", opt: Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Solver: "paper", Tol: 1e-2}},
-		{name: "solver okl", opt: Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Solver: "okl", Tol: 1e-2}},
-		{name: "nystrom systems", opt: Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Sylvester: "nystrom"}},
-		{name: "krylov systems", opt: Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Sylvester: "krylov"}},
-		{name: "cg systems", opt: Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Sylvester: "cg"}},
-		{name: "rotated systems", opt: Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Sylvester: "rotated"}},
+		{name: "noise", opt: Options{LearnNoise: true, Kernels: one, Lambda: 1e-3, IntervalFolds: 2}},
+		{name: "solver paper", opt: Options{Kernels: one, Lambda: 1e-2, Solver: "paper", Tol: 1e-2}},
+		{name: "solver okl", opt: Options{Kernels: one, Lambda: 1e-2, Solver: "okl", Tol: 1e-2}},
+		{name: "nystrom systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "nystrom"}},
+		{name: "krylov systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "krylov"}},
+		{name: "cg systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "cg"}},
+		{name: "rotated systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "rotated"}},
 		{name: "classes", fit: func(opt Options) (*Model, error) { return FitClasses(bg, X, labels, opt) }},
 		{
 			name: "Gram matrices", opt: Options{Lambda: 1e-2, IntervalFolds: 2},

@@ -115,6 +115,11 @@ func TestNilMatricesAreInput(t *testing.T) {
 	opt.Kernels = []string{"rff:gaussian:all:median:20"}
 	m, err = Fit(bg, X, Y, opt)
 	add("features", m, err)
+	for _, lambda := range []float64{0, 1} {
+		if _, err := FitStream(bg, Rows{}, StreamOptions{Options: Options{Lambda: lambda}}); !errors.Is(err, ErrInput) {
+			t.Errorf("a stream that nothing opens, λ = %g: %v", lambda, err)
+		}
+	}
 	narrow, empty := mat.NewDense(5, 2, nil), new(mat.Dense)
 	for _, bad := range []mat.Matrix{nil, (*mat.Dense)(nil), (*mat.SymDense)(nil), empty, narrow} {
 		for what, f := range map[string]func() (any, error){
@@ -222,8 +227,8 @@ func TestAccuracyOfClasses(t *testing.T) {
 		{"one number", mat.NewDense(2, 1, []float64{1, 2}), mat.NewDense(2, 1, []float64{1, 3}), 0},
 		{"numbers", mat.NewDense(2, 2, []float64{1, 2, 3, 4}), mat.NewDense(2, 2, []float64{1, 3, 3, 4}), 0},
 		{"labels", mat.NewDense(2, 2, []float64{.3, .2, .6, .4}), mat.NewDense(2, 2, []float64{1, 0, 0, 1}), 0.5},
-		{"a missing label", mat.NewDense(2, 2, []float64{.3, .2, .6, .4}), mat.NewDense(2, 2, []float64{1, 0, nan, nan}), 1},
-		{"several of each row", mat.NewDense(2, 2, []float64{1, 2, 3, 4}), mat.NewDense(2, 2, []float64{1, 1, 0, 1}), 0},
+		{"no label", mat.NewDense(2, 2, []float64{.3, .2, .6, .4}), mat.NewDense(2, 2, []float64{1, 0, nan, nan}), 1},
+		{"several", mat.NewDense(2, 2, []float64{1, 2, 3, 4}), mat.NewDense(2, 2, []float64{1, 1, 0, 1}), 0},
 	} {
 		if got := NewScores(c.F, c.Y, nil).Accuracy; got != c.want {
 			t.Errorf("%s: accuracy %g, want %g", c.name, got, c.want)

@@ -241,9 +241,10 @@ func Correlation(kernel *linop.Spectral) *mat.SymDense {
 
 // String is one line about the model.
 func (m *Model) String() string {
+	l := m.fitted()
 	return fmt.Sprintf("%d outputs, %d of %d kernels, rank of L %d, λ %.3g, objective %.6g, relative gap %.2g",
-		len(m.fitted().Out.Names), len(model.Kept(m.fitted().Eta)), len(m.fitted().Eta), m.fitted().L.Rank(), m.cert.Lambda,
-		m.cert.Objective, m.cert.RelativeGap)
+		len(l.Out.Names), len(model.Kept(l.Eta)), len(l.Eta), l.L.Rank(), m.cert.Lambda, m.cert.Objective,
+		m.cert.RelativeGap)
 }
 
 // Relevance is how much the targets vary with each input column, relative to the

@@ -84,9 +84,6 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 		}
 		return r.Fit(ctx)
 	}
-	if data.Open == nil {
-		return nil, fault.Input("the rows have no Open to read them by")
-	}
 	d, c, err := sumsOf(ctx, data, opt, max(opt.IntervalFolds, 0))
 	if err != nil {
 		return nil, err
@@ -103,9 +100,6 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 // end the job: the others wait for it.
 func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CVResult, error) {
 	alive(ctx)
-	if data.Open == nil {
-		return nil, fault.Input("the rows have no Open to read them by")
-	}
 	if opt.CV.Kernels != nil || opt.CV.Repeats > 1 || opt.CV.TimeOrdered {
 		return nil, fault.Input("streamed data are cross-validated with one dictionary, in one set of folds, in no " +
 			"order of time")

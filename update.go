@@ -105,8 +105,8 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	changed.live.Store(live)
 	if m.fitted().HasFolds() && !changed.fitted().HasFolds() {
 		changed.fitted().Warnings = append(changed.fitted().Warnings,
-			"the models without each fold are of the rows before the update, and left out: intervals by cv+ and sets of "+
-				"classes need a fit")
+			"the models without each fold are of the rows before the update, and left out: intervals by cv+ and "+
+				"sets of classes need a fit")
 	}
 	return changed, err
 }

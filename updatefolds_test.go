@@ -101,7 +101,8 @@ func TestUpdateKeepsFolds(t *testing.T) {
 						if p := want.At(0, j); !(math.Abs(p-f) <= 1e-6*(1+math.Abs(p))) {
 							t.Fatalf("row %d: %g without its fold, %g by the model that forgets it", i, f, p)
 						}
-						if v := c.Y.At(i, j); !(math.Abs(v-y) <= 1e-9*math.Abs(v)) && !(math.IsNaN(v) && math.IsNaN(y)) {
+						v := c.Y.At(i, j)
+						if !(math.Abs(v-y) <= 1e-9*math.Abs(v)) && !(math.IsNaN(v) && math.IsNaN(y)) {
 							t.Fatalf("row %d: target %g, kept as %g", i, v, y)
 						}
 					}
@@ -163,7 +164,8 @@ func TestUpdateSaysWhatItDrops(t *testing.T) {
 	if !strings.Contains(said, "left out") {
 		t.Errorf("the update said %q", said)
 	}
-	if more != nil && !slices.ContainsFunc(more.Warnings(), func(w string) bool { return strings.Contains(w, "left out") }) {
+	left := func(w string) bool { return strings.Contains(w, "left out") }
+	if more != nil && !slices.ContainsFunc(more.Warnings(), left) {
 		t.Errorf("after it: %q, %v", more.Warnings(), err)
 	}
 }

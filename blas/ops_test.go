@@ -35,7 +35,7 @@ func TestScale(t *testing.T) {
 			blas.CopyScaled(blas.Vector(copied), alpha, blas.Vector(x))
 			own := slices.Clone(x)
 			blas.CopyScaled(blas.Vector(own), alpha, blas.Vector(own))
-			for what, got := range map[string][]float64{"Scal": scal, "CopyScaled": copied, "CopyScaled in place": own} {
+			for what, got := range map[string][]float64{"Scal": scal, "CopyScaled": copied, "in place": own} {
 				if !same(got, scaled) {
 					t.Fatalf("%s by %g: %v, want %v", what, alpha, got, scaled)
 				}
@@ -86,7 +86,8 @@ func TestEmptyMatrices(t *testing.T) {
 				t.Errorf("a matrix of order 0 takes %d bytes", e.Bytes())
 			}
 			w := []float64{}
-			if err := errors.Join(be.Syevd(blas.NewGeneral(0, 0), w), be.Syevals(blas.NewGeneral(0, 0), w)); err != nil {
+			none := blas.NewGeneral(0, 0)
+			if err := errors.Join(be.Syevd(none, w), be.Syevals(none, w)); err != nil {
 				t.Errorf("%s: %v", be.Name(), err)
 			}
 			if !be.Potrf(blas.NewGeneral(0, 0)) {

@@ -118,7 +118,8 @@ func (s *solve) evaluate() error {
 	s.p.gradient(s.G, s.M)
 	s.inner = blas.Inner(s.G, s.L)
 	if !finite(s.res.Value) || !finite(s.inner) {
-		return fmt.Errorf("%w: in iteration %d g is %g and ⟨∇g, L⟩ is %g", ErrNotFinite, s.res.Iter, s.res.Value, s.inner)
+		return fmt.Errorf("%w: in iteration %d g is %g and ⟨∇g, L⟩ is %g", ErrNotFinite, s.res.Iter, s.res.Value,
+			s.inner)
 	}
 	return nil
 }

@@ -296,8 +296,8 @@ func (s *eigs) pairs() {
 }
 
 // missed reports whether an eigenvalue of A on the complement of V is beyond those of V: by a Lanczos iteration with
-// P·A·P, P = I − VVᵀ, from a random vector, until a Ritz value is beyond them or one that has nearly converged is not. The
-// result is that of s with the work of the search. s is a copy, since what closures hold is allocated.
+// P·A·P, P = I − VVᵀ, from a random vector, until a Ritz value is beyond them or one that has nearly converged is not.
+// The result is that of s with the work of the search. s is a copy, since what closures hold is allocated.
 func (s eigs) missed(ctx context.Context) (beyond bool, res Result, err error) {
 	if s.probe == nil {
 		s.probe = new(Workspace)
@@ -333,10 +333,12 @@ func (s eigs) missed(ctx context.Context) (beyond bool, res Result, err error) {
 	})
 	res = s.res
 	res.Iter, res.Applies = res.Iter+e.Iter, res.Applies+e.Applies
-	if errors.Is(err, decided) || errors.Is(err, ErrNotConverged) {
-		err = nil
+	switch {
+	case err == nil, errors.Is(err, decided),
+		errors.Is(err, ErrNotConverged) && e.Iter < s.opt.MaxIter: // at rounding level
+		return beyond, res, nil
 	}
-	return beyond, res, err
+	return false, res, fmt.Errorf("lanczos: in the search for copies: %w", err)
 }
 
 // A Ritz value of the complement is not beyond those found where its residual is at most probeShare of its distance

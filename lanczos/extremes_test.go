@@ -38,7 +38,8 @@ func TestExtremes(t *testing.T) {
 				k = min(k, c.n)
 				t.Run(fmt.Sprint(c.name, k, block), func(t *testing.T) {
 					for _, which := range []lanczos.Which{lanczos.Largest, lanczos.Smallest} {
-						res, err := lanczos.Eigs(bg, linop.NewDense(a, nil), lanczos.Options{K: k, Block: block, Which: which})
+						opt := lanczos.Options{K: k, Block: block, Which: which}
+						res, err := lanczos.Eigs(bg, linop.NewDense(a, nil), opt)
 						if !errors.Is(err, c.want) {
 							t.Fatalf("error %v, want %v", err, c.want)
 						}

@@ -226,7 +226,8 @@ func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, Y blas
 		}
 	}
 	opt = opt.filled()
-	if r := slices.IndexFunc(sys.L.S, func(rho float64) bool { return !finite(sys.Mu / rho) }); r >= 0 { // C is Y/μ there
+	lost := func(rho float64) bool { return !finite(sys.Mu / rho) } // C is Y/μ there
+	if r := slices.IndexFunc(sys.L.S, lost); r >= 0 {
 		sys.L = &linop.Spectral{V: blas.View(sys.L.V, 0, 0, n, r), S: sys.L.S[:r]}
 	}
 	in, w := blas.NewGeneral(l, n), blas.NewGeneral(k, n) // c_B in T's coordinates, and w

@@ -292,8 +292,8 @@ func (s *cholesky) apply(
 		}
 		phase.Decomposed(ctx, l)
 		if !be.Potrf(s.low) {
-			return i, notPositive(rho[g[0]]*s.bound+mu, "Cholesky's factorization of ρK + μI, of norm %.3g, breaks down",
-				rho[g[0]]*s.bound+mu)
+			norm := rho[g[0]]*s.bound + mu
+			return i, notPositive(norm, "Cholesky's factorization of ρK + μI, of norm %.3g, breaks down", norm)
 		}
 		k := g[1] - g[0]
 		block := blas.Reshape(work, l, k)

@@ -21,7 +21,7 @@ const FreedomTol = 1e-2
 //
 // Side by side with it, in the same products with K, solver improves C to opt.Tol, as [Solver.Solve] does; a Y without
 // columns asks for the estimate alone. The Result is that of C, with the work of both. Errors are those of Solve, and C
-// is then what was reached. cfg holds the seed of the signs.
+// is then what was reached. cfg has the seed of the signs and the backend of the residual.
 func Freedom(
 	ctx context.Context, solver Solver, C blas.General, sys System, Y blas.General, opt Options, cfg Config,
 ) (freedom []float64, res Result, err error) {

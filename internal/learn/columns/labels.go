@@ -52,8 +52,8 @@ func OneHotOf(labels, classes []string) (*mat.Dense, error) {
 	return Y, nil
 }
 
-// AreClasses reports whether Y can be that of OneHot: in each row that is fully observed one element is 1 and the others
-// are 0, and there are several columns.
+// AreClasses reports whether Y can be that of OneHot: in each row that is fully observed one element is 1 and the
+// others are 0, and there are several columns.
 func AreClasses(Y blas.General) bool {
 	for i := range Y.Rows {
 		row := blas.Row(Y, i)

@@ -36,7 +36,7 @@ func Draw(ctx context.Context, rows Rows, sample int, opt Options) (s *stream.Su
 
 // survey surveys the rows, up to one that cannot be read, of which bad tells.
 func survey(ctx context.Context, rows Rows, sample int, opt *Options) (s *stream.Survey, bad, err error) {
-	src, err := rows.Open()
+	src, err := rows.open()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +88,7 @@ type scaled struct {
 
 // open starts a pass over the scaled rows of this rank, which ends with an error of stop.
 func (d *Data) open(stop func() error) (*scaled, error) {
-	src, err := d.rows.Open()
+	src, err := d.rows.open()
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,13 @@ type Rows struct {
 	Open func() (stream.Source, error)
 }
 
+func (r *Rows) open() (stream.Source, error) {
+	if r.Open == nil {
+		return nil, fault.Input("the rows have no Open to read them by")
+	}
+	return r.Open()
+}
+
 // Options of data.
 type Options struct {
 	learn.Env
