@@ -16,7 +16,9 @@ func TestErrorsAtScales(t *testing.T) {
 		Y, F := mat.NewDense(4, 1, []float64{0, scale, 3 * scale, scale}), mat.NewDense(4, 1, nil)
 		e := fitError(F, Y, 0)
 		for _, v := range []struct{ got, want float64 }{
-			{e.RMSE, math.Sqrt(11. / 4)}, {e.Deviation, math.Sqrt(19) / 4}, {e.stderr, math.Sqrt(13.1875/4) / math.Sqrt(11)},
+			{e.RMSE, math.Sqrt(11. / 4)},
+			{e.Deviation, math.Sqrt(19) / 4},
+			{e.stderr, math.Sqrt(13.1875/4) / math.Sqrt(11)},
 		} {
 			if !(math.Abs(v.got/scale-v.want) <= 1e-12*v.want) {
 				t.Errorf("scale %g: %g, want %g of it", scale, v.got, v.want)
