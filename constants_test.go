@@ -130,7 +130,8 @@ func TestConstants(t *testing.T) {
 						sum, size = sum+w*r, size+w*math.Abs(r)
 					}
 					if !(math.Abs(sum) <= open+1e-3*size) {
-						t.Errorf("output %d: derivatives add up to %g, their sizes to %g, and %g are open", j, sum, size, open)
+						t.Errorf("output %d: derivatives add up to %g, their sizes to %g, and %g are open", j, sum,
+							size, open)
 					}
 				}
 			})

@@ -77,7 +77,8 @@ func TestLossExact(t *testing.T) {
 							lambda /= top
 						}
 						p := &Problem{
-							Space: NewLoss(alone(K), Y, blas.General{}, ls, true), Lambda: lambda, Tau: 1, Model: Neither,
+							Space:  NewLoss(alone(K), Y, blas.General{}, ls, true),
+							Lambda: lambda, Tau: 1, Model: Neither,
 						}
 						res, err := Solve(t.Context(), p, Options{Start: start})
 						if err != nil {

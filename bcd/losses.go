@@ -21,8 +21,8 @@ import (
 // for every C whose v lies in the box of the loss, which every C here does (mathematics.md §15). C is linear in the
 // lower bound's kernels and L, so that derivatives, certificates and methods are those of the squared loss.
 // With constants, column j of the predictions is that of F and a number b_j that is learned too: the left side is the
-// least over b, the right side holds for coefficients whose columns add up to 0, and kernels are centred, which these do
-// not see (mathematics.md §17).
+// least over b, the right side holds for coefficients whose columns add up to 0, and kernels are centred, which these
+// do not see (mathematics.md §17).
 // The solvers paper and okl, whose L step is that of the squared loss, do not take others.
 func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, constants bool) Space {
 	if l.Kind == loss.Squared && !constants {

@@ -52,8 +52,8 @@ func WeightedCells(l, n int, weight func(i, j int) float64) *Cells {
 	return c
 }
 
-// Balanced is c for coefficients x between the roots of the weights of which Σ_i √w_ij·x_ij is 0 in every column j: those
-// beside which a constant of the column is free (mathematics.md §17).
+// Balanced is c for coefficients x between the roots of the weights of which Σ_i √w_ij·x_ij is 0 in every column j:
+// those beside which a constant of the column is free (mathematics.md §17).
 func (c *Cells) Balanced() *Cells {
 	b := *c
 	b.sums = make([]float64, c.cols)

@@ -243,9 +243,9 @@ func (c *Cells) Multiples(C blas.General, mu float64) *Multiples {
 	return m
 }
 
-// Clip moves v = 2μC/w into the box, by C in place, and reports whether it was outside. Where constants are free it first
-// takes from the v of every column the number that makes Σ_i w·v of what ends in the box vanish: v becomes the nearest
-// of those, in the norm of the weights.
+// Clip moves v = 2μC/w into the box, by C in place, and reports whether it was outside. Where constants are free it
+// first takes from the v of every column the number that makes Σ_i w·v of what ends in the box vanish: v becomes the
+// nearest of those, in the norm of the weights.
 func (c *Cells) Clip(C blas.General, mu float64) (moved bool) {
 	shift := make([]float64, c.Y.Cols)
 	if c.Free {

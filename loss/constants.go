@@ -90,8 +90,8 @@ const (
 
 // crossing is where a function that nowhere rises changes its sign between low and high, to rounding, from a number
 // on; low or high where it does not. f tells its value, the size of its slope, and the sum of the sizes of the terms of
-// the value. Newton's steps are taken while they halve the value, and else growing steps until the sign has changed, and
-// halves of what is left.
+// the value. Newton's steps are taken while they halve the value, and else growing steps until the sign has changed,
+// and halves of what is left.
 func crossing(low, high, from float64, f func(x float64) (value, fall, size float64)) float64 {
 	if !(low < high) {
 		if low == high {

@@ -10,8 +10,8 @@
 //
 //	P(ΣK_j(PB)L_j) + μB = P∘(t − F⁰),   C = C⁰ + P∘B,   P = diag(√W).
 //
-// Where a constant of each column is free beside F, the sum is that at the best ones, and Σ_i C is 0 in every column. The
-// constants leave the system by a projection Q: P becomes Q·P, B and the right side have sums Σ_i √W·B of 0, and C⁰
+// Where a constant of each column is free beside F, the sum is that at the best ones, and Σ_i C is 0 in every column.
+// The constants leave the system by a projection Q: P becomes Q·P, B and the right side have sums Σ_i √W·B of 0, and C⁰
 // takes up in proportion to W what the cells of known C leave of the sums of C ([linop.Cells.Balanced]).
 //
 // Steps are searched along, which makes them converge from everywhere. Where φ has kinks they may be short, and C is
@@ -92,9 +92,9 @@ const (
 	softSteps = 8
 	softPower = 2. / 3
 
-	// hardRise is the factor by which κ exceeds one at which rounding has left no solution of a system, and no way of more
-	// than hardWay along what there is. From there on v⁰ moves alone, which converges all the faster as κ is small beside
-	// the kernels over μ.
+	// hardRise is the factor by which κ exceeds one at which rounding has left no solution of a system, and no way of
+	// more than hardWay along what there is. From there on v⁰ moves alone, which converges all the faster as κ is small
+	// beside the kernels over μ.
 	hardRise = 16
 	hardWay  = 1e-6
 )
@@ -165,7 +165,8 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 	first, way := true, 1.0 // no solution yet; the share of the last step that was taken
 	for step, idle, since := 0, 0, 1; step < newtonSteps && idle <= newtonIdle; step++ {
 		more, target := over(best), goal(best)
-		if n.Cells.Kappa > 0 && more > 1 && since > 0 && best.soft <= math.Max(target, math.Min(softPart*best.whole, deep)) {
+		solved := best.soft <= math.Max(target, math.Min(softPart*best.whole, deep))
+		if n.Cells.Kappa > 0 && more > 1 && since > 0 && solved {
 			if first && !resumed {
 				n.soft = n.Cells.Kappa / n.size * math.Pow(2*more, -softPower)
 			}
@@ -407,8 +408,8 @@ func (n *Newton) linearize() (cells *linop.Cells, moved bool) {
 	return cells.Balanced(), n.share() || moved
 }
 
-// share lets the cells of positive W take up what the sums of C and D are off 0, in proportion to W, and reports whether
-// that is more than rounding.
+// share lets the cells of positive W take up what the sums of C and D are off 0, in proportion to W, and reports
+// whether that is more than rounding.
 func (n *Newton) share() (moved bool) {
 	k := n.W.Cols
 	sum, size, all := make([]float64, k), make([]float64, k), make([]float64, k)

@@ -330,8 +330,8 @@ func (s *Reweighted) iterate(
 	}
 }
 
-// negative reports whether v = ⟨x, K·y⟩, which no negative eigenvalue makes negative, is so by more than rounding: of the
-// product Ky, and of entries of K that may be given in single precision.
+// negative reports whether v = ⟨x, K·y⟩, which no negative eigenvalue makes negative, is so by more than rounding: of
+// the product Ky, and of entries of K that may be given in single precision.
 func (s *Reweighted) negative(v float64, x, y, Ky blas.General) bool {
 	size := blas.Frob(Ky)
 	if len(s.leading.s) > 0 {

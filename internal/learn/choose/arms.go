@@ -250,7 +250,8 @@ func (s *race) add(ctx context.Context, set learn.Setting) error {
 		if !a.given { // only λ/τ matters
 			a.lambdas = defaults.Path(size * (cmp.Or(set.Tau, outputs) / outputs))
 			if s.data.Loss().Kind == loss.Quantile {
-				a.lambdas = a.lambdas[:defaults.QuantilePoints]
+				// A function that passes through all targets has no loss, whatever λ is: half of the digits are enough.
+				a.lambdas = a.lambdas[:len(a.lambdas)/2+1]
 			}
 		}
 		a.closed = s.table() != nil && set.Learn == learn.Nothing && set.OutputKernel == "" &&

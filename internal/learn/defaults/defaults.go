@@ -32,10 +32,6 @@ const (
 // the mean, to where kernels that are not smooth interpolate to rounding: this is best for targets without noise.
 const PathPoints = 23
 
-// QuantilePoints is that by quantiles, which ends at 1e-7 of that mean. A function that passes through all targets
-// there has the loss 0, whatever λ is, so that smaller ones add nothing but rounding.
-const QuantilePoints = 15
-
 // Path is the path of λ for kernels of this mean diagonal.
 func Path(diagonal float64) []float64 {
 	lambdas := make([]float64, PathPoints)
