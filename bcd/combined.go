@@ -16,13 +16,13 @@ import (
 //
 //	D(X) = 2⟨Y,X⟩ − μ‖X‖² − τ·λ_max(XᵀA_ηX)
 //
-// bounds h/λ from below at every X on the cells. At L* + Δ the best coefficients differ from those at L* by O(Δ), and so
-// does λ_max, while h exceeds its minimum by O(Δ²). Combinations of a few points, whose Δ cancel, leave a fraction of
-// the gap that the best of them has, and take no product with A_η.
+// bounds h/λ from below at every X on the cells. At L* + Δ the best coefficients differ from those at L* by O(Δ), and
+// so does λ_max, while h exceeds its minimum by O(Δ²). Combinations of a few points, whose Δ cancel, leave a fraction
+// of the gap that the best of them has, and take no product with A_η.
 type bound struct {
 	eta   []float64
 	low   float64
-	past  []coefficients // the last first
+	past  []coefficients   // the last first
 	parts [][]blas.General // sym(XᵢᵀA_ηXⱼ)
 }
 

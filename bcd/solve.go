@@ -16,8 +16,8 @@ func Solvers() []string {
 	return slices.Sorted(maps.Keys(methods))
 }
 
-// Tolerance is the relative gap that a fit is to reach, and the largest that is no error, where asked is asked for: asked
-// both times, or, where that is 0, 1e-4 and ten times as much.
+// Tolerance is the relative gap that a fit is to reach, and the largest that is no error: asked both times, or, where
+// that is 0, since none was asked for, 1e-4 and ten times as much.
 func Tolerance(asked float64) (goal, most float64) {
 	if asked == 0 {
 		return 1e-4, 1e-3

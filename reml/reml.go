@@ -65,7 +65,8 @@ type Components struct {
 // Fit learns the L_j, the residual variances and the intercepts for the kernels K and the targets Y (l×n), NaN where
 // missing. Eta of the result is (tr L_j)/n, C is α, Objective is −log of likelihood times prior; it is not convex in
 // the L_j, so that GapL and RelativeGap are no bounds but the decrease that the next step expects. A nil error means
-// that this is at most what [bcd.Tolerance] says. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with no result.
+// that this is at most what [bcd.Tolerance] says. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with
+// no result.
 func Fit(ctx context.Context, K linop.Separate, Y blas.General, opt Options) (*bcd.Result, *Components, error) {
 	tol, most := bcd.Tolerance(opt.Tol)
 	opt.Tol, opt.MaxIter = tol, cmp.Or(opt.MaxIter, 1000)

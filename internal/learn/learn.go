@@ -300,8 +300,8 @@ type Outcome struct {
 // warnOpen warns of a fit that ended above its tolerance without an error.
 func (o *Outcome) warnOpen(asked float64) {
 	if goal, _ := bcd.Tolerance(asked); !o.Result.Converged {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("the fit ended at a relative gap of %.3g after %d outer iterations, "+
-			"above the default tolerance of %.3g", o.Result.RelativeGap, o.Result.OuterIterations, goal))
+		o.Warnings = append(o.Warnings, fmt.Sprintf("the fit ended at a relative gap of %.3g after %d outer "+
+			"iterations, above the default tolerance of %.3g", o.Result.RelativeGap, o.Result.OuterIterations, goal))
 	}
 }
 
