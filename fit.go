@@ -32,7 +32,9 @@ import (
 // observed in a row help those missing there; a row of missing targets is left out as a
 // whole. Warnings of the model count them.
 //
-// A nil error means that the model's certified relative gap is at most opt.Tol.
+// A nil error means that the model's certified relative gap is at most opt.Tol. Where that is 0, a gap of up to ten
+// times the default is no error either: the certificate's Converged is false then, and a warning of the model has the
+// gap.
 // A fit that ends before, because it was cancelled, was stopped by Trace, or ran
 // out of iterations, returns the best model so far, with its gap, and the error:
 // the context's, Trace's, or one that wraps [bcd.ErrNotConverged]. Data or

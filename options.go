@@ -102,7 +102,7 @@ type Options struct {
 
 	Solver    string  `json:"solver,omitempty"`    // of package bcd: reduced (default), closed, paper, okl
 	Sylvester string  `json:"sylvester,omitempty"` // of package sylvester; "" means auto
-	Tol       float64 `json:"tol,omitempty"`       // relative gap to reach; 0 means 1e-4
+	Tol       float64 `json:"tol,omitempty"`       // relative gap to reach; 0 means 1e-4, see [Fit]
 	MaxOuter  int     `json:"max_outer,omitempty"` // outer iterations; 0 means bcd's default
 
 	Precision blas.Precision `json:"precision,omitempty"` // in which Gram matrices are stored

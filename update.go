@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/update"
 	"github.com/iokl/iokl/regularizer"
@@ -142,7 +143,7 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *checked, error) {
 		Seed: c.Seed, Tol: opt.Tol, MaxOuter: opt.MaxOuter, MaxBytes: opt.MaxBytes, Backend: opt.Backend,
 		Trace: opt.Trace, Notify: opt.Notify,
 	}}
-	if fit.Tol == 0 {
+	if fit.Tol == 0 && c.Tol != defaults.Tol { // which no one may have asked for
 		fit.Tol = c.Tol
 	}
 	if m.OutputKernels() != nil {

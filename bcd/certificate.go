@@ -135,26 +135,9 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 		if low, err = t.lowerOfCells(s, pt, V, g, low); err != nil {
 			return 0, form, err
 		}
-		low = t.highestBound(pt, low)
+		low = t.highestBound(s, pt, low)
 	}
 	return t.lambda * (low + omega), form, nil
-}
-
-// bound is one over L at weights η.
-type bound struct {
-	eta []float64
-	low float64
-}
-
-// highestBound is low, or a higher bound over L at the same weights that an earlier point gave.
-func (t *task) highestBound(pt *point, low float64) float64 {
-	if b := &t.overL; b.eta != nil && slices.Equal(b.eta, pt.eta) {
-		low = math.Max(low, b.low)
-	}
-	if !pt.single {
-		t.overL = bound{slices.Clone(pt.eta), low}
-	}
-	return low
 }
 
 // lowerOfCells raises low, the bound over L at X, by that at other X. Where cells are missing or weighted, XT of

@@ -50,7 +50,8 @@ const (
 	historyLen = 5    // objectives that a step is compared with
 	armijo     = 1e-4 // share of the predicted decrease that a step must reach
 	backtracks = 25
-	patience   = 12 // iterations at the level of noise without a smaller gap
+	patience   = 12  // iterations at the level of noise without a smaller gap
+	roundGap   = 0.9 // share of the gap that a round of steps may leave for another
 
 	// Once Tol is met extraSteps more, which converge fast there, go for a gap of
 	// extraGoal·Tol: the function found is only as exact as the square root of the gap.
@@ -90,6 +91,11 @@ const (
 const (
 	shapeSteps = 8   // at most
 	shapeGain  = 0.1 // part of the gap by which a step must raise the bound for another
+
+	combinedPoints  = 8     // whose coefficients are combined, fewer where they take more than
+	combinedNumbers = 4e6   // numbers, and half of those of a kernel
+	combinedSteps   = 20    // of a search for the best combination
+	combinedDrop    = 1e-12 // eigenvalues of the forms of coefficients, relative to the largest, that are rounding
 )
 
 // fewCellsMost is the number of observed cells of Y up to which a step of the barrier method takes a factor of their

@@ -27,6 +27,10 @@ type descent struct {
 	history []float64 // recent objectives, for the non-monotone test
 	lowest  float64   // relative gap so far
 	stalled int       // iterations since it fell, the objective moving by noise only
+	left    float64   // relative gap when the descent last began afresh
+	// afresh begins another round where none of the steps of one lowers the objective, nil for none: it goes on as long
+	// as rounds lower the gap.
+	afresh func() error
 	// advance is the next point, nil where no step lowers the objective.
 	advance func(context.Context) (*iterate, error)
 }
@@ -60,6 +64,7 @@ func (d *descent) iterate(pt *point) *iterate {
 
 // minimize iterates until the certificate meets the goal, or no step lowers the objective at the sharpest accuracy.
 func (d *descent) minimize(ctx context.Context) error {
+	d.left = 2 * d.cur.pt.cert.relative()
 	for met := 0; !d.spent(); {
 		next, err := d.advance(ctx)
 		if err != nil {
@@ -67,8 +72,18 @@ func (d *descent) minimize(ctx context.Context) error {
 		}
 		if next == nil || d.stalled >= patience { // no descent at this accuracy
 			d.stalled = 0
-			if next, err = d.sharpen(ctx); err != nil || next == nil {
+			if next, err = d.sharpen(ctx); err != nil {
 				return err
+			}
+			if next == nil {
+				if d.afresh == nil || !(d.lowest <= roundGap*d.left) {
+					return nil
+				}
+				d.left = d.lowest
+				if err := d.afresh(); err != nil {
+					return err
+				}
+				continue
 			}
 		}
 		d.iter++

@@ -89,7 +89,10 @@ func (f *fit) run(ctx context.Context, minimize method, pt *point) (*Result, err
 	}
 	res := f.result()
 	res.Freedom = freedom
-	if err == nil && !res.Converged && !f.opt.hold {
+	if errors.Is(err, ErrNotConverged) && res.RelativeGap <= f.opt.most && !f.opt.hold {
+		err = nil // a step has failed where enough was done
+	}
+	if err == nil && !(res.RelativeGap <= f.opt.most) && !f.opt.hold {
 		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged,
 			res.RelativeGap, res.OuterIterations, f.opt.Tol)
 		if f.cost.raised > 0 {

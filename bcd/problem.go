@@ -162,7 +162,7 @@ func checkOutput(L *linop.Spectral, n int) error {
 type Options struct {
 	Solver    string  // reduced, closed, paper or okl, of a sum reduced alone; "" means reduced
 	Sylvester string  // solver of the C step, a name of package sylvester; "" means auto
-	Tol       float64 // stop when (GapEta+GapL)/Objective ≤ Tol; 0 means 1e-4
+	Tol       float64 // stop when (GapEta+GapL)/Objective ≤ Tol; 0 means 1e-4, see [Tolerance]
 	MaxOuter  int     // outer iterations; 0 means 1000
 
 	// InnerTol fixes the relative residual of every C step. 0 ties it to the gap,
@@ -193,7 +193,8 @@ type Options struct {
 
 	Freedom bool // asks for Result.Freedom, of a product model in which no target is missing or weighted
 
-	hold bool // see Hold
+	most float64 // see Tolerance
+	hold bool    // see Hold
 }
 
 // Inexact is how exactly one outer iteration of the paper's method solves its

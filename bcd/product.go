@@ -292,6 +292,9 @@ func (p *productModel) finish(ctx context.Context) error {
 // takes its place where rounding has left nothing better and no bound.
 func (p *productModel) settle() error {
 	err, pt := p.complete(p.best), p.best
+	if err == nil && !pt.meets(p.opt.Tol) && p.t.approximate() && !p.t.fixL { // later points may have raised the bound
+		err = p.t.certify(pt)
+	}
 	zero := &point{eta: p.t.zeroWeights(pt.eta), L: pt.L, measures: measures{fit: p.t.space.normY2()}}
 	U := pt.cert.objective
 	if bounded := U >= 0 && pt.cert.relative() < 1; !bounded &&

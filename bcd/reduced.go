@@ -86,6 +86,9 @@ func newBlocks(p *productModel, pt *point, goal float64) (*blocks, error) {
 		d.further = 0
 	}
 	d.outputs = newOutputSteps(f.t)
+	if d.outputs.possible && f.t.approximate() {
+		d.afresh = func() error { return d.takeTurns(true) }
+	}
 	return d, d.begin(pt, !d.outputs.on)
 }
 

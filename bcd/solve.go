@@ -16,10 +16,20 @@ func Solvers() []string {
 	return slices.Sorted(maps.Keys(methods))
 }
 
+// Tolerance is the relative gap that a fit is to reach, and the largest that is no error: asked both times, or, where
+// that is 0, since none was asked for, 1e-4 and ten times as much.
+func Tolerance(asked float64) (goal, most float64) {
+	if asked == 0 {
+		return 1e-4, 1e-3
+	}
+	return asked, asked
+}
+
 // defaults fills in the zero values of opt.
 func (opt Options) defaults() (Options, error) {
 	opt.Solver, opt.Sylvester = cmp.Or(opt.Solver, "reduced"), cmp.Or(opt.Sylvester, "auto")
-	opt.Tol, opt.MaxOuter = cmp.Or(opt.Tol, 1e-4), cmp.Or(opt.MaxOuter, 1000)
+	opt.Tol, opt.most = Tolerance(opt.Tol)
+	opt.MaxOuter = cmp.Or(opt.MaxOuter, 1000)
 	if methods[opt.Solver] == nil {
 		return opt, fmt.Errorf("%w: unknown solver %q (have %s)", ErrInput, opt.Solver, strings.Join(Solvers(), ", "))
 	}
@@ -41,7 +51,8 @@ func (opt Options) defaults() (Options, error) {
 }
 
 // Solve minimises p. A nil error means that the result's RelativeGap, computed
-// there over all kernels, is at most opt.Tol. Otherwise the result, unless the
+// there over all kernels, is at most opt.Tol, or, where that is 0, at most ten times the
+// default: Converged tells which. Otherwise the result, unless the
 // input was invalid, is the best point so far with its own certificate, and the
 // error wraps [ErrNotConverged], [ErrNotPSD], the context's error or Trace's.
 // Invalid input is [ErrInput], with no result.

@@ -65,9 +65,11 @@ type Components struct {
 // Fit learns the L_j, the residual variances and the intercepts for the kernels K and the targets Y (l×n), NaN where
 // missing. Eta of the result is (tr L_j)/n, C is α, Objective is −log of likelihood times prior; it is not convex in
 // the L_j, so that GapL and RelativeGap are no bounds but the decrease that the next step expects. A nil error means
-// that this is at most Tol. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with no result.
+// that this is at most what [bcd.Tolerance] says. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with
+// no result.
 func Fit(ctx context.Context, K linop.Separate, Y blas.General, opt Options) (*bcd.Result, *Components, error) {
-	opt.Tol, opt.MaxIter = cmp.Or(opt.Tol, 1e-4), cmp.Or(opt.MaxIter, 1000)
+	tol, most := bcd.Tolerance(opt.Tol)
+	opt.Tol, opt.MaxIter = tol, cmp.Or(opt.MaxIter, 1000)
 	f, err := newMixed(K, Y, opt)
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +85,7 @@ func Fit(ctx context.Context, K linop.Separate, Y blas.General, opt Options) (*b
 		return nil, nil, failed
 	}
 	c.Gain, res.GapL, res.RelativeGap, res.OuterIterations = a.gain, a.gain, a.gain, a.iter
-	if res.Converged = a.gain <= opt.Tol; err == nil && !res.Converged {
+	if res.Converged = a.gain <= opt.Tol; err == nil && !(a.gain <= most) {
 		err = fmt.Errorf("%w: after %d steps the next would raise the log-likelihood by %.3g, wanted %.3g",
 			bcd.ErrNotConverged, a.iter, a.gain, opt.Tol)
 	}

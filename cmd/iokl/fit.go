@@ -51,7 +51,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Solver, "solver", "reduced", "")
 	f.StringVar(&o.Sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
 		", "))
-	f.Float64Var(&o.Tol, "tol", 1e-4, "")
+	f.Float64Var(&o.Tol, "tol", 0, "")
 	f.IntVar(&o.MaxOuter, "max-outer", 0, "")
 	f.DurationVar((*time.Duration)(&o.Budget), "budget", 0, "")
 	f.StringVar(&l.foldsBy, "folds-by", "", "")

@@ -41,6 +41,7 @@ const (
 )
 
 func newProgress(w io.Writer, m *machine, tol float64) *progress {
+	tol, _ = bcd.Tolerance(tol)
 	p := &progress{
 		w: w, bar: !m.quiet && !m.verbose && isTerminal(w), lines: m.verbose && !m.quiet, tol: tol,
 		start: time.Now(), last: time.Now(), doing: "preparing", stop: func() {},

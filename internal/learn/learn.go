@@ -297,6 +297,14 @@ type Outcome struct {
 	Sum        *bcd.Result // of the sum that bounds a product model, see Method.Global; nil where it was not solved
 }
 
+// warnOpen warns of a fit that ended above its tolerance without an error.
+func (o *Outcome) warnOpen(asked float64) {
+	if goal, _ := bcd.Tolerance(asked); !o.Result.Converged {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("the fit ended at a relative gap of %.3g after %d outer "+
+			"iterations, above the default tolerance of %.3g", o.Result.RelativeGap, o.Result.OuterIterations, goal))
+	}
+}
+
 // Fit learns from all data. It returns the best model so far with the error that
 // ended the fit before it converged, and no model where there is none.
 func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
@@ -373,6 +381,9 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		out.Mu = p.Lambda * float64(p.Space.Samples())
 	}
 	out.Silent = out.UseMeans(s.Means)
+	if err == nil {
+		out.warnOpen(m.Tol)
+	}
 	if res.Freedom != nil {
 		err = errors.Join(err, out.Prepare(ctx, res.Freedom))
 	}
@@ -400,6 +411,9 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observe
 	}
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Observed: observed, Components: c}
 	out.Out = out.Out.WithIntercepts(c.Intercept)
+	if err == nil {
+		out.warnOpen(m.Tol)
+	}
 	remember(t, out.Model)
 	return out, err
 }

@@ -222,6 +222,9 @@ func Revise(
 	}
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p}
 	out.Mu = p.Lambda * float64(p.Space.Samples())
+	if relearn && err == nil {
+		out.warnOpen(method.Tol)
+	}
 	remember(t, out.Model)
 	out.Observed = out.Cells()
 	return out, err
