@@ -129,17 +129,22 @@ func isUpper(a blas.General) bool {
 	return a.Rows == a.Cols
 }
 
-func newNystrom(m *Map) (transformer, error) {
+func checkNystrom(m *Map) error {
 	l, p := m.Landmarks, m.Projection
 	switch {
 	case l == nil || p == nil:
-		return nil, fmt.Errorf("%w: a Nyström map without landmarks", ErrNoFeatures)
+		return fmt.Errorf("%w: a Nyström map without landmarks", ErrNoFeatures)
 	case l.Cols != m.Kernel.Dim() || p.Rows != l.Rows || p.Cols != m.D ||
 		len(l.Data) != l.Rows*l.Cols || len(p.Data) != p.Rows*p.Cols:
-		return nil, fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features",
+		return fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features",
 			ErrNoFeatures, l.Rows, l.Cols, p.Rows, p.Cols, m.D)
 	}
-	return &nystrom{onOwnColumns(m.Kernel), l.general(), p.general(), isUpper(p.general())}, nil
+	return nil
+}
+
+func newNystrom(m *Map) *nystrom {
+	l, p := m.Landmarks.general(), m.Projection.general()
+	return &nystrom{onOwnColumns(m.Kernel), l, p, isUpper(p)}
 }
 
 func (n *nystrom) transform(dst, x blas.General) error {
