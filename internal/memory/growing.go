@@ -122,8 +122,12 @@ func Unmarshal(text []byte, v any) error {
 // grew: it counts them by kind, whatever they are decoded to.
 func JSON(text []byte) (cost float64) {
 	const object, list, word, key, number = 480, 48, 64, 24, 16
+	var before byte // what is no space before the byte at hand
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
+		c := text[i]
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
 		case '{':
 			cost += object
 		case '[':
@@ -138,11 +142,14 @@ func JSON(text []byte) (cost float64) {
 				}
 			}
 		case 't', 'f', 'n', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-			cost += number
+			if cost += number; c == 'n' && before != ':' {
+				cost += object // null may be an empty one in a list
+			}
 			for i+1 < len(text) && bytes.IndexByte(endsNumber, text[i+1]) < 0 {
 				i++
 			}
 		}
+		before = c
 	}
 	return cost
 }
