@@ -48,6 +48,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		debug.SetMemoryLimit(soft)
 		memory.SetLimit(0)
 	}()
+	memory.Bound(0) // --memory may ask for less
 	root := newRoot()
 	root.SetIn(stdin)
 	return cli.Run(ctx, root, args, stdout, stderr)
