@@ -30,7 +30,7 @@ func (g *Growing) Add(bytes float64) error {
 	}
 	const step = 64 << 10 // so that small ones are not checked one by one
 	granted := g.held + max(g.held/8, step)
-	total := Peak(granted, limit.Load())
+	total := Peak(granted, limit.Load()+int64(len(ballast)))
 	if err := Check(g.what, total-float64(g.reserved), g.instead); err != nil {
 		var e *Error
 		if errors.As(err, &e) {

@@ -33,16 +33,16 @@ func (s *source) replace(rows [][]string) error {
 	w := csv.NewWriter(&text)
 	full := make([]string, width)
 	for _, row := range rows {
-		size := width
-		for j := range full {
-			if full[j] = ""; j < len(row) {
-				full[j] = strings.Join(strings.Fields(row[j]), " ")
-				size += len(full[j])
-			}
+		letters := 0
+		for j, cell := range row {
+			full[j] = strings.Join(strings.Fields(cell), " ")
+			letters += len(full[j])
 		}
-		if size == width {
+		if letters == 0 {
 			continue
 		}
+		clear(full[len(row):])
+		size := width + letters
 		if err := s.held.Add(3 * float64(size)); err != nil { // its buffer doubles
 			return err
 		}
