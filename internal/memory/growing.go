@@ -56,11 +56,12 @@ func ReadAll(r io.Reader, what string) ([]byte, error) {
 	defer g.Free()
 	var out []byte
 	for size := 64 << 10; ; size *= 2 {
-		if err := g.Add(float64(size)); err != nil { // beside the half of it that is copied
+		if err := g.Add(float64(size)); err != nil {
 			return nil, err
 		}
 		grown := make([]byte, size)
 		n := copy(grown, out)
+		_ = g.Add(-float64(cap(out))) // nothing more
 		k, err := io.ReadFull(r, grown[n:])
 		out = grown[:n+k]
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -121,7 +122,7 @@ func Unmarshal(text []byte, v any) error {
 // JSON is at least how many bytes the values of a JSON text take in memory, with those that were copied as their lists
 // grew: it counts them by kind, whatever they are decoded to.
 func JSON(text []byte) (cost float64) {
-	const object, list, word, key, number = 480, 48, 64, 24, 16
+	const object, list, word, key, number = 480, 54, 64, 24, 18
 	var before byte // what is no space before the byte at hand
 	for i := 0; i < len(text); i++ {
 		c := text[i]

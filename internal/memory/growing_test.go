@@ -35,7 +35,7 @@ func TestGrowing(t *testing.T) {
 
 // TestReadAll reads to the end, or to the limit.
 func TestReadAll(t *testing.T) {
-	SetLimit(4 << 20)
+	SetLimit(16 << 20)
 	t.Cleanup(func() { SetLimit(0) })
 	for _, size := range []int{0, 1, 64 << 10, 64<<10 + 1, 1 << 20} {
 		want := bytes.Repeat([]byte("abc"), size/3+1)[:size]
@@ -46,12 +46,12 @@ func TestReadAll(t *testing.T) {
 	if _, err := ReadAll(endless{}, "a pipe"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a pipe without end: %v", err)
 	}
-	if Limit() != 4<<20 {
+	if Limit() != 16<<20 {
 		t.Errorf("%d bytes are left", Limit())
 	}
 	guard := &Guard{R: endless{}, Separator: 'x', PerByte: 1, PerSeparator: 9, What: "a row"}
 	n, err := io.Copy(io.Discard, guard)
-	if !errors.Is(err, ErrTooLarge) || n > 400<<10 {
+	if guard.Reset(); !errors.Is(err, ErrTooLarge) || n > 1600<<10 {
 		t.Errorf("%d bytes of 10 each: %v", n, err)
 	}
 }
@@ -83,7 +83,7 @@ func TestJSON(t *testing.T) {
 		"[1,2]":    func() any { return new([][]float64) },
 		"true":     func() any { return new([]bool) },
 	} {
-		text := []byte("[" + strings.Repeat(element+",", 300_000) + element + "]")
+		text := []byte("[" + strings.Repeat(element+",", 50_000) + element + "]")
 		v := to()
 		var before, after runtime.MemStats
 		runtime.GC()
