@@ -73,8 +73,16 @@ func hostile(t testing.TB, n int) map[string][]byte {
 		return func(head map[string]any) { head[key] = repeated(element, n/(len(element)+1)) }
 	}
 	for _, c := range [][2]string{
-		{"folds", "{}"}, {"folds", "null"}, {"dictionary", "{}"}, {"idle", "{}"}, {"sums", "{}"}, {"kernels", `""`},
-		{"warnings", `""`}, {"idle_maps", "{}"}, {"maps", "null"}, {"folds", `{"outputs":{},"inputs":{}}`},
+		{"folds", "{}"},
+		{"folds", "null"},
+		{"dictionary", "{}"},
+		{"idle", "{}"},
+		{"sums", "{}"},
+		{"kernels", `""`},
+		{"warnings", `""`},
+		{"idle_maps", "{}"},
+		{"maps", "null"},
+		{"folds", `{"outputs":{},"inputs":{}}`},
 	} {
 		files["many "+c[1]+" in "+c[0]] = altered(t, samples, set(c[0], c[1]), nil)
 	}

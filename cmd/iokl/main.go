@@ -48,7 +48,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		debug.SetMemoryLimit(soft)
 		memory.SetLimit(0)
 	}()
-	memory.Bound(0) // --memory may ask for less
 	root := newRoot()
 	root.SetIn(stdin)
 	return cli.Run(ctx, root, args, stdout, stderr)
@@ -119,6 +118,9 @@ var purposes = map[string][]string{
 // checkValues refuses values of the flags given that are out of bounds or none of the choices, and flags that are for
 // others that are not given.
 func checkValues(cmd *cobra.Command, _ []string) (err error) {
+	if cmd.Flags().Lookup("memory") == nil { // the other commands have a bound by it
+		memory.Bound(0)
+	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		text := f.Value.String()
 		v, notNumber := strconv.ParseFloat(text, 64)
