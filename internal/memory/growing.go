@@ -110,7 +110,8 @@ func (u *Guard) Reset() {
 // memory for them.
 func Unmarshal(text []byte, v any) error {
 	bytes := JSON(text)
-	if err := Within(4*int64(len(text))+64<<20, "the values of a JSON file", bytes, "it is none that was written here"); err != nil {
+	err := Within(4*int64(len(text))+64<<20, "the values of a JSON file", bytes, "it is none that was written here")
+	if err != nil {
 		return err
 	}
 	if err := Check("the values of a JSON file", bytes, "read it where there is more memory"); err != nil {

@@ -216,7 +216,8 @@ func Read(r io.Reader, available int64) (*Array, error) {
 	if h.Fortran {
 		need *= 2
 	}
-	if err := memory.Check(fmt.Sprintf("an array of shape %v", h.Shape), need, "use a smaller one, or more memory"); err != nil {
+	what := fmt.Sprintf("an array of shape %v", h.Shape)
+	if err := memory.Check(what, need, "use a smaller one, or more memory"); err != nil {
 		return nil, err
 	}
 	if available >= 0 {

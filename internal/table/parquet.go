@@ -257,7 +257,8 @@ func pageBytes(at io.ReaderAt, m *format.FileMetaData) (most float64) {
 				if thrift.NewDecoder(r).Decode(&h) != nil || h.CompressedPageSize < 0 {
 					break // reading it says what is wrong
 				}
-				values := float64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues))
+				values := float64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues,
+					h.DictionaryPageHeader.V.NumValues))
 				largest = max(largest, float64(h.CompressedPageSize)+float64(h.UncompressedPageSize)+16*values)
 				from += int64(r.BytesRead()) + int64(h.CompressedPageSize)
 			}
