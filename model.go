@@ -275,21 +275,27 @@ func (m *Model) Encode(w io.Writer) error { return m.fitted().Encode(w, m.cert) 
 // It predicts bitwise as before on the same backend.
 func Load(path string) (*Model, error) {
 	m := new(Model)
-	var err error
-	if m.learned, err = model.Load(path, &m.cert); err != nil {
-		return nil, err
-	}
-	return m, nil
+	learned, err := model.Load(path, &m.cert)
+	return m.of(learned, err)
 }
 
-// Decode reads what Encode wrote, size bytes in r. Whatever the bytes say, it takes
-// no more memory than a few times the size, and for random features their
-// frequencies, features times inputs.
+// Decode reads what Encode wrote, size bytes in r. It takes at most 4 times the size and 64 MiB, whatever the bytes say.
+// Random frequencies, features times inputs, are drawn when the model is first used.
 func Decode(r io.ReaderAt, size int64) (*Model, error) {
 	m := new(Model)
-	var err error
-	if m.learned, err = model.Decode(r, size, &m.cert); err != nil {
+	learned, err := model.Decode(r, size, &m.cert)
+	return m.of(learned, err)
+}
+
+// of completes a model that was read, unless its certificate is of other rows than those that it keeps.
+func (m *Model) of(learned *model.Model, err error) (*Model, error) {
+	if err != nil {
 		return nil, err
 	}
+	if l := learned.Coefficients(); l > 0 && m.cert.Samples != l {
+		return nil, fmt.Errorf("%w: its certificate is of %d samples, and it holds coefficients of %d", ErrModel,
+			m.cert.Samples, l)
+	}
+	m.learned = learned
 	return m, nil
 }

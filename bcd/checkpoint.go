@@ -96,14 +96,14 @@ func DecodeState(rd io.Reader, p *Problem) (*State, error) {
 		return nil, err
 	}
 	s, n := &h.State, q.Space.Outputs()
+	if k := len(h.Ranks); k != 1 && k != 1+q.Space.Kernels() {
+		return nil, fmt.Errorf("%w: it has %d output kernels", ErrCheckpoint, k)
+	}
 	for _, r := range h.Ranks {
 		if r < 0 || r > n {
 			return nil, fmt.Errorf("%w: an output kernel of rank %d for %d outputs", ErrCheckpoint, r, n)
 		}
 		s.Ls = append(s.Ls, &linop.Spectral{S: make([]float64, r), V: blas.NewGeneral(n, r)})
-	}
-	if len(s.Ls) == 0 {
-		return nil, fmt.Errorf("%w: it has no output kernel", ErrCheckpoint)
 	}
 	s.L, s.X = s.Ls[0], blas.NewGeneral(q.Space.Unknowns(), n)
 	if s.Ls = s.Ls[1:]; len(s.Ls) == 0 {

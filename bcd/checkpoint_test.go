@@ -8,6 +8,8 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -95,6 +97,20 @@ func TestCheckpointRefused(t *testing.T) {
 		if _, err := DecodeState(bytes.NewReader(altered), p); !errors.Is(err, ErrCheckpoint) {
 			t.Fatalf("byte %d altered: %v", n, err)
 		}
+	}
+	// It lists more output kernels than there are kernels: none of them is made.
+	state, err := DecodeState(bytes.NewReader(whole), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := header{State: *state, Ranks: slices.Repeat([]int{2}, 1<<16)}
+	h.Problem, h.Probes = p.fingerprint()
+	var listed bytes.Buffer
+	if err := checkpoint.Write(&listed, checkpointMagic, h, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DecodeState(&listed, p); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "65536") {
+		t.Errorf("many output kernels: %v", err)
 	}
 	moved := blas.Clone(Y)
 	moved.Data[0] += 1e-9

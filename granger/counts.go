@@ -66,11 +66,13 @@ func (c *Counts) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &in); err != nil {
 		return err
 	}
-	*c = Counts{Of: in.Of, Rounds: in.Rounds, Count: blas.NewGeneral(len(in.Count), len(in.Count))}
 	for i, row := range in.Count {
 		if len(row) != len(in.Count) {
 			return fmt.Errorf("granger: row %d of the counts has %d of %d entries", i, len(row), len(in.Count))
 		}
+	}
+	*c = Counts{Of: in.Of, Rounds: in.Rounds, Count: blas.NewGeneral(len(in.Count), len(in.Count))}
+	for i, row := range in.Count {
 		for j, v := range row {
 			if !(v >= 0 && v <= float64(in.Rounds)) {
 				return fmt.Errorf("granger: count %g in %d rounds", v, in.Rounds)

@@ -96,27 +96,31 @@ type monomial struct {
 	vars []int
 }
 
-func newExact(m *Map) (transformer, error) {
+func checkExact(m *Map) error {
 	k := &m.Kernel
-	q, gamma, offset, ok := k.Polynomial()
-	if !ok {
-		return nil, fmt.Errorf("%w: %s has no exact features", ErrNoFeatures, k.Kind)
+	q, _, offset, ok := k.Polynomial()
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: %s has no exact features", ErrNoFeatures, k.Kind)
+	case m.D < 0 || m.D != monomialCount(k.Dim(), q, offset == 0):
+		return fmt.Errorf("%w: %d exact features do not fit the kernel", ErrNoFeatures, m.D)
+	case k.Center && len(m.Means) != m.D:
+		return fmt.Errorf("%w: a centred map without its %d training means", ErrNoFeatures, m.D)
 	}
-	d := k.Dim()
-	if m.D < 0 || m.D != monomialCount(d, q, offset == 0) {
-		return nil, fmt.Errorf("%w: %d exact features do not fit the kernel", ErrNoFeatures, m.D)
-	}
+	return nil
+}
+
+func newExact(m *Map) *exact {
+	k := &m.Kernel
+	q, gamma, offset, _ := k.Polynomial()
 	e := &exact{unit: k.UnitDiagonal()}
 	if q != 1 || gamma != 1 || offset != 0 {
-		e.terms = monomials(d, q, gamma, offset)
+		e.terms = monomials(k.Dim(), q, gamma, offset)
 	}
 	if k.Center {
-		if len(m.Means) != m.D {
-			return nil, fmt.Errorf("%w: a centred map without its %d training means", ErrNoFeatures, m.D)
-		}
 		e.means = m.Means
 	}
-	return e, nil
+	return e
 }
 
 // monomials expands (γ·xᵀz + c)^q by the multinomial theorem: the monomial of

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/vmath"
@@ -27,16 +28,11 @@ type waves struct {
 	shift []float64 // b of each frequency; nil for pairs
 }
 
-func newWaves(m *Map) (waves, error) {
-	switch {
-	case m.Form == kernel.Phases && m.D > 0:
-		return waves{n: m.D, amp: math.Sqrt(2 / float64(m.D)), shift: make([]float64, m.D)}, nil
-	case m.Form != "" && m.Form != kernel.Phases:
-		return waves{}, fmt.Errorf("%w: unknown form %q of random features (have pairs, phases)", ErrNoFeatures, m.Form)
-	case m.D < 1 || m.Form == "" && m.D%2 != 0:
-		return waves{}, fmt.Errorf("%w: %d random features, want a positive number, even for pairs", ErrNoFeatures, m.D)
+func newWaves(m *Map) waves {
+	if m.Form == kernel.Phases {
+		return waves{n: m.D, amp: math.Sqrt(2 / float64(m.D)), shift: make([]float64, m.D)}
 	}
-	return waves{n: m.D / 2, amp: 1 / math.Sqrt(float64(m.D/2))}, nil
+	return waves{n: m.D / 2, amp: 1 / math.Sqrt(float64(m.D/2))}
 }
 
 // draw draws the shifts: n points at equal distances, turned at random, in random order.
@@ -60,31 +56,39 @@ func (w *waves) finish(dst blas.General) {
 	}
 }
 
-func newFourier(m *Map) (transformer, error) {
-	w, err := newWaves(m)
-	if err != nil {
-		return nil, err
+func checkFourier(m *Map) error {
+	radial, coordinate := m.Kernel.Frequencies()
+	switch {
+	case m.Form != "" && m.Form != kernel.Phases:
+		return fmt.Errorf("%w: unknown form %q of random features (have pairs, phases)", ErrNoFeatures, m.Form)
+	case m.D < 1 || m.Form == "" && m.D%2 != 0:
+		return fmt.Errorf("%w: %d random features, want a positive number, even for pairs", ErrNoFeatures, m.D)
+	case radial == nil && coordinate == nil:
+		return fmt.Errorf("%w: %s has no random Fourier features", ErrNoFeatures, m.Kernel.Kind)
+	case m.Sampler == "hadamard" && radial == nil:
+		return fmt.Errorf("%w: hadamard features serve kernels of the Euclidean distance, as gaussian, not %s",
+			ErrNoFeatures, m.Kernel.Kind)
+	case m.Sampler == "qmc" && m.Kernel.Dim() >= maxHalton:
+		return fmt.Errorf("%w: qmc features on %d columns, more than %d: use orthogonal", ErrNoFeatures,
+			m.Kernel.Dim(), maxHalton-1)
+	case !slices.Contains([]string{"orthogonal", "mc", "qmc", "hadamard"}, m.Sampler):
+		return fmt.Errorf("%w: unknown sampler %q (have orthogonal, mc, qmc, hadamard)", ErrNoFeatures, m.Sampler)
 	}
+	return nil
+}
+
+func newFourier(m *Map) transformer {
+	w := newWaves(m)
 	n, d := w.n, m.Kernel.Dim()
 	radial, coordinate := m.Kernel.Frequencies()
-	if radial == nil && coordinate == nil {
-		return nil, fmt.Errorf("%w: %s has no random Fourier features", ErrNoFeatures, m.Kernel.Kind)
-	}
 	rng := rand.New(rand.NewPCG(m.Seed, m.Stream))
 	if m.Sampler == "hadamard" {
-		if radial == nil {
-			return nil, fmt.Errorf("%w: hadamard features serve kernels of the Euclidean distance, as gaussian, not %s",
-				ErrNoFeatures, m.Kernel.Kind)
-		}
 		s := newStructured(w, d, m.Kernel.Width, radial, rng)
 		s.draw(rng)
-		return s, nil
+		return s
 	}
 	be := blas.Or(m.Backend)
-	g, uniform, err := gaussianRows(m.Sampler, n, d, rng, be)
-	if err != nil {
-		return nil, err
-	}
+	g, uniform := gaussianRows(m.Sampler, n, d, rng, be)
 	for i := range n {
 		row := blas.Row(g, i)
 		scale := 1.0
@@ -98,35 +102,29 @@ func newFourier(m *Map) (transformer, error) {
 		blas.Scal(scale/m.Kernel.Width, row)
 	}
 	w.draw(rng)
-	return &fourier{be, g, w}, nil
+	return &fourier{be, g, w}
 }
 
 // gaussianRows draws n rows of N(0, I_d), and a source of one uniform number in
 // (0,1) for each row.
 func gaussianRows(
 	sampler string, n, d int, rng *rand.Rand, be blas.Backend,
-) (blas.General, func(i int) float64, error) {
+) (blas.General, func(i int) float64) {
 	uniform := func(int) float64 { return openUniform(rng) }
 	switch sampler {
 	case "mc":
-		return normals(n, d, rng), uniform, nil
+		return normals(n, d, rng), uniform
 	case "orthogonal":
-		return orthogonalRows(n, d, rng, be), uniform, nil
-	case "qmc":
-		h, err := newHalton(d+1, rng)
-		if err != nil {
-			return blas.General{}, nil, err
-		}
-		g := blas.NewGeneral(n, d)
-		for i := range n {
-			for f := range d {
-				g.Data[i*d+f] = math.Sqrt2 * math.Erfinv(2*h.at(i, f)-1)
-			}
-		}
-		return g, func(i int) float64 { return h.at(i, d) }, nil
+		return orthogonalRows(n, d, rng, be), uniform
 	}
-	return blas.General{}, nil, fmt.Errorf("%w: unknown sampler %q (have orthogonal, mc, qmc, hadamard)", ErrNoFeatures,
-		sampler)
+	h := newHalton(d+1, rng)
+	g := blas.NewGeneral(n, d)
+	for i := range n {
+		for f := range d {
+			g.Data[i*d+f] = math.Sqrt2 * math.Erfinv(2*h.at(i, f)-1)
+		}
+	}
+	return g, func(i int) float64 { return h.at(i, d) }
 }
 
 // openUniform is uniform on (0,1).

@@ -3,7 +3,6 @@
 package rff
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -22,11 +21,7 @@ type halton struct {
 	perms [][][]int32 // of each coordinate and digit position
 }
 
-func newHalton(d int, rng *rand.Rand) (*halton, error) {
-	if d > maxHalton {
-		return nil, fmt.Errorf("%w: qmc features on %d columns, more than %d: use orthogonal", ErrNoFeatures, d-1,
-			maxHalton-1)
-	}
+func newHalton(d int, rng *rand.Rand) *halton {
 	h := &halton{bases: primes(d), perms: make([][][]int32, d)}
 	for f, b := range h.bases {
 		digits := int(math.Ceil(52 / math.Log2(float64(b))))
@@ -35,7 +30,7 @@ func newHalton(d int, rng *rand.Rand) (*halton, error) {
 			h.perms[f][k] = permutation(b, rng)
 		}
 	}
-	return h, nil
+	return h
 }
 
 func permutation(n int, rng *rand.Rand) []int32 {

@@ -132,19 +132,23 @@ func isUpper(a blas.General) bool {
 	return a.Rows == a.Cols
 }
 
-func newNystrom(m *Map) (transformer, error) {
+func checkNystrom(m *Map) error {
 	l, p := m.Landmarks, m.Projection
 	switch {
 	case l == nil || p == nil:
-		return nil, fmt.Errorf("%w: a Nyström map without landmarks", ErrNoFeatures)
+		return fmt.Errorf("%w: a Nyström map without landmarks", ErrNoFeatures)
 	case l.Cols != m.Kernel.Dim() || p.Rows != l.Rows || p.Cols != m.D ||
 		len(l.Data) != l.Rows*l.Cols || len(p.Data) != p.Rows*p.Cols:
-		return nil, fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features",
+		return fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features",
 			ErrNoFeatures, l.Rows, l.Cols, p.Rows, p.Cols, m.D)
 	}
-	be := blas.Or(m.Backend)
-	near, err := kernel.Dictionary{onOwnColumns(m.Kernel)}.Crossing([]float64{1}, l.general(), be)
-	return &nystrom{be, near, l.general(), p.general(), isUpper(p.general())}, err
+	return nil
+}
+
+func newNystrom(m *Map) (*nystrom, error) {
+	l, p, be := m.Landmarks.general(), m.Projection.general(), blas.Or(m.Backend)
+	near, err := kernel.Dictionary{onOwnColumns(m.Kernel)}.Crossing([]float64{1}, l, be)
+	return &nystrom{be, near, l, p, isUpper(p)}, err
 }
 
 func (n *nystrom) transform(dst, x blas.General) error {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 )
@@ -41,9 +43,9 @@ type Map struct {
 	// Backend multiplies and factors. The first use reads it; nil means blas.Active().
 	Backend blas.Backend `json:"-"`
 
-	once sync.Once
+	made atomic.Bool // impl is there
+	mu   sync.Mutex
 	impl transformer
-	err  error
 }
 
 // Matrix is a dense row-major matrix as it is written to JSON.
@@ -112,24 +114,82 @@ func (m *Map) choose(ctx context.Context, X blas.General) error {
 	return nil
 }
 
+// Check refuses a description that is no feature map, as one read from JSON may be.
+func (m *Map) Check() error {
+	err := m.Kernel.Validate()
+	if err != nil {
+		return err
+	}
+	switch m.Method {
+	case Exact:
+		err = checkExact(m)
+	case Fourier:
+		err = checkFourier(m)
+	case Nystrom:
+		err = checkNystrom(m)
+	default:
+		err = fmt.Errorf("%w: unknown method %q", ErrNoFeatures, m.Method)
+	}
+	return m.named(err)
+}
+
+// named puts the kernel before a message.
+func (m *Map) named(err error) error {
+	if err != nil {
+		err = fmt.Errorf("kernel %q: %w", m.Kernel.Name, err)
+	}
+	return err
+}
+
 // ready builds the transformer from the description, once.
 func (m *Map) ready() error {
-	m.once.Do(func() {
-		switch m.Method {
-		case Exact:
-			m.impl, m.err = newExact(m)
-		case Fourier:
-			m.impl, m.err = newFourier(m)
-		case Nystrom:
-			m.impl, m.err = newNystrom(m)
-		default:
-			m.err = fmt.Errorf("%w: unknown method %q", ErrNoFeatures, m.Method)
+	if m.made.Load() {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.made.Load() {
+		return nil
+	}
+	if err := m.Check(); err != nil {
+		return err
+	}
+	if err := memory.Check("the features of kernel "+m.Kernel.Name, m.bytes(), "use fewer features"); err != nil {
+		return err
+	}
+	switch m.Method {
+	case Exact:
+		m.impl = newExact(m)
+	case Fourier:
+		m.impl = newFourier(m)
+	case Nystrom:
+		impl, err := newNystrom(m)
+		if err != nil {
+			return err
 		}
-		if m.err != nil {
-			m.err = fmt.Errorf("kernel %q: %w", m.Kernel.Name, m.err)
-		}
-	})
-	return m.err
+		m.impl = impl
+	}
+	m.made.Store(true)
+	return nil
+}
+
+// bytes is what the transformer takes beside the description.
+func (m *Map) bytes() float64 {
+	D, d := float64(m.D), float64(m.Kernel.Dim())
+	switch {
+	case m.Method == Exact:
+		q, _, _, _ := m.Kernel.Polynomial()
+		return D * (32 + 8*float64(q))
+	case m.Method == Nystrom:
+		return 0
+	case m.Sampler == "hadamard":
+		return 8 * (5*D + 4*d)
+	case m.Sampler == "orthogonal":
+		return 8 * (D*d + 2*d*d)
+	case m.Sampler == "qmc":
+		return 8*D*d + 100*d*d // permutations of the digits to each of d primes
+	}
+	return 8 * D * d
 }
 
 // Dim is D, the number of features: of pairs of an odd Count, one more.

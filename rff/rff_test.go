@@ -265,10 +265,7 @@ func TestOrthogonalRowsOnAnyBackend(t *testing.T) {
 
 // Every coordinate of the sequence is spread evenly: one point in each of b equal cells for b points.
 func TestHalton(t *testing.T) {
-	h, err := newHalton(5, rand.New(rand.NewPCG(6, 6)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHalton(5, rand.New(rand.NewPCG(6, 6)))
 	for f, b := range []int{2, 3, 5, 7, 11} {
 		for start := range 3 {
 			seen := make([]int, b)
@@ -280,7 +277,8 @@ func TestHalton(t *testing.T) {
 			}
 		}
 	}
-	if _, err := newHalton(maxHalton+1, rand.New(rand.NewPCG(1, 1))); !errors.Is(err, ErrNoFeatures) {
+	wide := &Map{Kernel: build(t, "rff:gaussian:all:1:2:qmc", randomX(1, 2, maxHalton))[0], Method: Fourier, Sampler: "qmc", D: 2}
+	if err := wide.Check(); !errors.Is(err, ErrNoFeatures) {
 		t.Errorf("too many dimensions: %v", err)
 	}
 }

@@ -145,14 +145,18 @@ func (s *stdin) take(name string) (io.Reader, error) {
 		if !s.again {
 			return s.r, nil
 		}
-		var err error
-		if name == "-" {
-			b, err = io.ReadAll(s.r)
-		} else {
-			b, err = os.ReadFile(name)
+		r := s.r
+		if name != "-" {
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			r = f
 		}
-		if err != nil {
-			return nil, status.Input("%s: %v", name, err)
+		var err error
+		if b, err = memory.ReadAll(r, "reading "+name); err != nil {
+			return nil, status.Input("%s: %w", name, err)
 		}
 		s.kept[name] = b
 	}

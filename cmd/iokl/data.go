@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
 	_ "github.com/iokl/iokl/cmd/internal/xlsx" // workbooks are tables too
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/kernel"
@@ -155,6 +156,7 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 		if out.groups, err = readGroups(d.groups, out.X); err != nil {
 			return nil, work(err)
 		}
+		defer memory.Reserve(out.bytes())() // while targets are read
 	}
 	for _, name := range d.grams {
 		if err := out.readGrams(name, opt, in); err != nil {

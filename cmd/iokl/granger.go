@@ -18,6 +18,7 @@ import (
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/internal/table"
@@ -256,12 +257,17 @@ func (k *keeper) open() error {
 	if k.path == "" {
 		return nil
 	}
-	b, err := os.ReadFile(k.path)
+	f, err := os.Open(k.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b, err := memory.ReadAll(f, k.path)
 	if err == nil {
-		if err = json.Unmarshal(b, &k.rounds); err != nil {
+		if err = memory.Unmarshal(b, &k.rounds); err != nil {
 			return fmt.Errorf("--checkpoint %s: %w: it is not what an earlier run left (%v)", k.path, table.ErrData,
 				err)
 		}

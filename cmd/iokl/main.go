@@ -118,6 +118,9 @@ var purposes = map[string][]string{
 // checkValues refuses values of the flags given that are out of bounds or none of the choices, and flags that are for
 // others that are not given.
 func checkValues(cmd *cobra.Command, _ []string) (err error) {
+	if cmd.Flags().Lookup("memory") == nil { // the other commands have a bound by it
+		memory.Bound(0)
+	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		text := f.Value.String()
 		v, notNumber := strconv.ParseFloat(text, 64)

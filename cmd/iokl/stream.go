@@ -280,12 +280,13 @@ func find(name string, c columns, opt table.Options) (p part, rows int64, err er
 	return p, rows, err
 }
 
-// blockRows is the number of rows read at a time.
-const blockRows = 1024
+// blockRows is the number of rows read at a time, and blockCells that of numbers at most.
+const blockRows, blockCells = 1024, 1 << 22
 
 // open starts to read the rows: each file once, whatever parts it has.
 func (t *tables) open() (stream.Source, error) {
 	s := &pairs{tables: t}
+	rows := max(1, min(blockRows, blockCells/(t.x.schema.Cols()+t.y.schema.Cols()+1)))
 	var views []func() blas.General
 	for _, p := range []part{t.x, t.y, t.w} {
 		k := slices.IndexFunc(s.files, func(f openFile) bool { return f.name == p.name })
@@ -299,7 +300,7 @@ func (t *tables) open() (stream.Source, error) {
 		f, at := &s.files[k].part, s.files[k].schema.Cols()
 		f.cols, f.schema = append(f.cols, p.cols...), append(f.schema, p.schema...)
 		views = append(views, func() blas.General {
-			return blas.View(s.files[k].to, 0, at, blockRows, p.schema.Cols())
+			return blas.View(s.files[k].to, 0, at, rows, p.schema.Cols())
 		})
 	}
 	for k := range s.files {
@@ -309,7 +310,7 @@ func (t *tables) open() (stream.Source, error) {
 		if f.r, err = table.Open(f.name, opt); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
-		f.to = blas.NewGeneral(blockRows, f.r.Cols())
+		f.to = blas.NewGeneral(rows, f.r.Cols())
 	}
 	s.X, s.Y, s.W = views[0](), views[1](), views[2]()
 	return s, nil

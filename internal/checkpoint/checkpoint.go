@@ -11,6 +11,8 @@ import (
 	"hash/crc64"
 	"io"
 	"slices"
+
+	"github.com/iokl/iokl/internal/memory"
 )
 
 // A file is the magic string, the length of the header (uint64), the header in JSON, and the numbers (float64), all
@@ -73,7 +75,7 @@ func Open(r io.Reader, magic string, header any) (*Reader, error) {
 	if err := c.read(&size); err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(c, int64(min(size, 1<<62))))
+	text, err := memory.ReadAll(io.LimitReader(c, int64(min(size, 1<<62))), "the header")
 	if err == nil && uint64(len(text)) < size {
 		err = io.ErrUnexpectedEOF
 	}
@@ -83,7 +85,7 @@ func Open(r io.Reader, magic string, header any) (*Reader, error) {
 	if err := c.End(); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, header); err != nil {
+	if err := memory.Unmarshal(text, header); err != nil {
 		return nil, fmt.Errorf("its header is damaged: %w", err)
 	}
 	return c, nil

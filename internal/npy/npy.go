@@ -2,8 +2,7 @@
 // zip archive of them. Every real number type is read as float64; arrays are
 // written as little-endian float64 in C order.
 //
-// Lengths that a file claims are believed only as far as its bytes reach, so a
-// truncated or hostile file costs no more memory than its size.
+// Lengths that a file claims are believed only as far as its bytes reach, and there is memory for.
 //
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 package npy
@@ -18,12 +17,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/iokl/iokl/internal/memory"
 )
 
 // ErrFormat says that the bytes are no array of a kind read here, or are cut short.
 var ErrFormat = errors.New("not a readable .npy array")
 
 const magic = "\x93NUMPY"
+
+// maxDims is numpy's.
+const maxDims = 64
 
 // Array is an n-dimensional array in C (row-major) order.
 type Array struct {
@@ -98,9 +102,12 @@ func (h *Header) parse(text string) error {
 		return bad("no shape in the header")
 	}
 	n := 1
-	for _, s := range strings.Split(shape[1:], ",") {
+	for s := range strings.SplitSeq(shape[1:], ",") {
 		if s = strings.TrimSpace(s); s == "" {
 			continue
+		}
+		if len(h.Shape) == maxDims {
+			return bad("an array of more than %d dimensions", maxDims)
 		}
 		d, err := strconv.Atoi(strings.TrimSuffix(s, "L"))
 		if err != nil || d < 0 || d > 0 && n > math.MaxInt/16/d {
@@ -204,6 +211,16 @@ func Read(r io.Reader, available int64) (*Array, error) {
 			return nil, bad("cut short: %d bytes of elements where shape %v needs %d", max(have, 0), h.Shape,
 				int64(n)*int64(h.Size))
 		}
+	}
+	need := 8 * float64(n)
+	if h.Fortran {
+		need *= 2
+	}
+	what := fmt.Sprintf("an array of shape %v", h.Shape)
+	if err := memory.Check(what, need, "use a smaller one, or more memory"); err != nil {
+		return nil, err
+	}
+	if available >= 0 {
 		data = make([]float64, 0, n)
 	}
 	buf := make([]byte, min(chunk, n*h.Size))

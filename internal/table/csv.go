@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/schema"
 )
 
@@ -20,7 +21,8 @@ import (
 // the first line has most of, or spaces between numbers where it has none.
 type csvReader struct {
 	src   *source
-	eol   int64 // bytes of the end of a line
+	guard *memory.Guard // of the record that is read
+	eol   int64         // bytes of the end of a line
 	csv   *csv.Reader
 	names []string // of all columns in the file
 	cols  int      // in the file
@@ -40,12 +42,15 @@ func newCSVReader(s *source, isHeader func(first []string, below [][]string) boo
 	if err != nil {
 		return nil, err
 	}
+	// A record is kept as bytes, and as a string and where each cell lies, while its buffers grow.
+	guard := s.guard(memory.Guard{Separator: byte(sep), PerByte: 6, PerSeparator: 128})
+	s.r = buffered(guard)
 	p := csv.NewReader(s.r)
 	p.Comma = sep
 	p.FieldsPerRecord = -1
 	p.ReuseRecord = true
 	p.TrimLeadingSpace = sep != '\t' // with tabs it would skip empty cells
-	c := &csvReader{src: s, eol: eol, csv: p}
+	c := &csvReader{src: s, guard: guard, eol: eol, csv: p}
 	first, err := c.record()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -340,9 +345,11 @@ func isWords(record []string) bool {
 		if new(numberVotes).noteMarked(cell, 1) {
 			return false
 		}
-		var dates dateVotes
-		dates.note(cell)
-		text = text || dates.best().n == 0
+		if !text {
+			var dates dateVotes
+			dates.note(cell)
+			text = dates.best().n == 0
+		}
 	}
 	return text
 }
@@ -378,6 +385,7 @@ func (c *csvReader) record() ([]string, error) {
 
 // read holds the next record, and counts the blank lines of a single column before it.
 func (c *csvReader) read() error {
+	c.guard.Reset()
 	rec, err := c.csv.Read()
 	if errors.Is(err, io.EOF) {
 		if c.cols == 1 {
@@ -390,7 +398,7 @@ func (c *csvReader) read() error {
 			err)
 	}
 	if err != nil {
-		return bad("%s: %v", c.src.name, err)
+		return bad("%s: %w", c.src.name, err)
 	}
 	c.end = c.csv.InputOffset()
 	if line, _ := c.csv.FieldPos(0); isConflict(rec[0]) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/npy"
 )
 
@@ -255,5 +257,64 @@ func TestColumns(t *testing.T) {
 		if _, err := Read(path, Options{Columns: only()}); !errors.Is(err, ErrData) {
 			t.Errorf("%s: no columns: %v", name, err)
 		}
+	}
+}
+
+// TestParquetClaims refuses footers whose lists are longer than their bytes, and pages that claim more than the limit,
+// before anything of that length is made.
+func TestParquetClaims(t *testing.T) {
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[struct{ A, B float64 }](&b)
+	rows := make([]struct{ A, B float64 }, 1000)
+	for i := range rows {
+		rows[i].A = float64(i)
+	}
+	if _, err := w.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if tab, err := Read(file(t, "a.parquet", b.String()), Options{}); err != nil || tab.Data.Rows != 1000 {
+		t.Fatal(err)
+	}
+	// version 1, a list of 2³¹−1 structures
+	footer := "\x15\x02\x19\xfc\xff\xff\xff\xff\x07"
+	claim := "PAR1" + footer + string(binary.LittleEndian.AppendUint32(nil, uint32(len(footer)))) + "PAR1"
+	if _, err := Read(file(t, "b.parquet", claim), Options{}); !errors.Is(err, ErrData) ||
+		!strings.Contains(err.Error(), "footer is broken") {
+		t.Errorf("a list of 2³¹−1 columns: %v", err)
+	}
+	memory.SetLimit(32 << 10)
+	t.Cleanup(func() { memory.SetLimit(0) })
+	if _, err := Read(file(t, "a.parquet", b.String()), Options{}); !errors.Is(err, memory.ErrTooLarge) {
+		t.Errorf("pages of 8 kB each, and 32 kB: %v", err)
+	}
+}
+
+// TestNestedJSON decodes what lies in each other once: columns have the names of all levels, up to a depth.
+func TestNestedJSON(t *testing.T) {
+	for depth, fine := range map[int]bool{99: true, 100: false, 50_000: false} {
+		text := "[" + strings.Repeat(`{"a":`, depth+1) + "1" + strings.Repeat("}", depth+1) + "]"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		tab, err := Read(file(t, "a.json", text), Options{})
+		runtime.ReadMemStats(&after)
+		if fine && (err != nil || tab.Names[0] != strings.Repeat("a.", depth)+"a") ||
+			!fine && (!errors.Is(err, ErrData) || !strings.Contains(err.Error(), "nested 100 deep")) {
+			t.Errorf("depth %d: %v", depth, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20 {
+			t.Errorf("depth %d: %d bytes took %d", depth, len(text), took)
+		}
+	}
+	header, records, err := ReadText(file(t, "b.json", `[{"a": [1, {"b" : "é<", "c": null}, [true]], "d": 1e-3}]`), Options{Types: true})
+	if err == nil || header != nil || records != nil {
+		t.Errorf("one object with a list is read as %q %q", header, records)
+	}
+	_, records, err = ReadText(file(t, "c.json", `{"a": [1, {"b" : "é<", "c": null}, [true], []], "d": 1e-3} {"a": [ ]}`), Options{Types: true})
+	want := []string{`[1,{"b":"é<","c":null},[true],[]]`, "1e-3"}
+	if err != nil || !slices.Equal(records[0], want) || records[1][0] != "[]" {
+		t.Errorf("%q, %v, want %q", records, err, want)
 	}
 }

@@ -44,6 +44,9 @@ func newNpyReader(s *source, opt Options) (Reader, error) {
 		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or "+
 			"uncompressed", s.name)
 	}
+	if err := s.held.Add(2 * float64(cols) * float64(h.Size)); err != nil { // rows are read whole
+		return nil, err
+	}
 	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols, opt: &opt}, opt)
 }
 

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/npy"
 )
 
@@ -32,6 +33,7 @@ type source struct {
 	at    io.ReaderAt // nil for pipes and compressed files
 	size  int64       // -1 when not known
 	close func() error
+	held  memory.Growing // by what is read, until close
 
 	part     string // of the file that is read: a sheet of a workbook, an array or file of an archive
 	rowsOnly bool   // rows are no lines: the text was made from another format
@@ -107,7 +109,7 @@ func (s *source) reader(opt Options) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTextReader(s.name, file, opt)
+	return newTextReader(s, file, opt)
 }
 
 // records opens a file whose cells may be words; named says whether the first record of separated text is its header.
@@ -242,7 +244,7 @@ func fromArray(name string, arr *npy.Array, opt Options) (Reader, error) {
 	if _, err := finiteRows(name, a, 0, &opt); err != nil {
 		return nil, err
 	}
-	return choosing(&memory{data: a}, opt)
+	return choosing(&matrix{data: a}, opt)
 }
 
 // flat gives the rows and columns of a table of that shape; one dimension is a column.
@@ -261,6 +263,29 @@ func flat(name string, shape []int) (rows, cols int, err error) {
 	return rows, cols, nil
 }
 
+// lessMemory is what can be done where reading takes too much memory.
+const lessMemory = "allow more (--memory), read fewer columns, or rows in blocks (--stream)"
+
+func newSource(name, part string, r io.Reader, end func() error) *source {
+	s := &source{name: name, part: part, r: buffered(r), size: -1, held: *memory.Grow("reading "+name, lessMemory)}
+	s.close = func() error {
+		s.held.Free()
+		return end()
+	}
+	return s
+}
+
+// guard is what is left of s without rows that take more memory than there is.
+func (s *source) guard(g memory.Guard) *memory.Guard {
+	g.R, g.What, g.Instead = s.r, "a row of "+s.name, "check that its rows end, or "+lessMemory
+	end := s.close
+	s.close = func() error {
+		g.Reset()
+		return end()
+	}
+	return &g
+}
+
 func openSource(name string, stdin io.Reader) (*source, error) {
 	if name == "-" && stdin == nil {
 		return nil, bad("standard input can be read only once, and by one argument")
@@ -270,14 +295,14 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 		if name == "-" {
 			name = "standard input"
 		}
-		s := &source{name: name, part: part, r: buffered(stdin), size: -1, close: func() error { return nil }}
+		s := newSource(name, part, stdin, func() error { return nil })
 		return s, s.decode()
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: name, part: part, r: buffered(f), size: -1, close: f.Close}
+	s := newSource(name, part, f, f.Close)
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
 		err = bad("%s: is a folder", name)
@@ -383,9 +408,12 @@ func (s *source) whole() (at io.ReaderAt, size int64, err error) {
 	if s.at != nil {
 		return s.at, s.size, nil
 	}
-	all, err := io.ReadAll(s.r)
+	all, err := memory.ReadAll(s.r, "reading "+s.name)
+	if err == nil {
+		err = s.held.Add(float64(len(all)))
+	}
 	if err != nil {
-		return nil, 0, bad("%s: %v", s.name, err)
+		return nil, 0, bad("%s: %w", s.name, err)
 	}
 	return bytes.NewReader(all), int64(len(all)), nil
 }

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/schema"
 )
 
@@ -41,9 +43,12 @@ func newParquetRecords(s *source, typed bool) (*parquetRecords, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := openParquet(at, size)
+	file, err := openParquet(at, size, &s.held)
+	if err == nil {
+		err = s.held.Add(pageBytes(at, file.Metadata()))
+	}
 	if err != nil {
-		return nil, bad("%s: not a whole Parquet file: %v", s.name, err)
+		return nil, bad("%s: not a whole Parquet file: %w", s.name, err)
 	}
 	p := &parquetRecords{src: s, file: file, buf: make([]parquet.Row, 256), typed: typed}
 	for _, f := range file.Schema().Fields() {
@@ -144,23 +149,125 @@ func countLeaves(n parquet.Node) int {
 	return total
 }
 
-// openParquet turns the panics that the decoder answers some broken files with into errors.
-func openParquet(at io.ReaderAt, size int64) (f *parquet.File, err error) {
-	// The library allocates the footer by the length that the file gives.
+// openParquet turns the panics that the decoder answers some broken files with into errors. What the footer takes is
+// added to held before it is decoded.
+func openParquet(at io.ReaderAt, size int64, held *memory.Growing) (f *parquet.File, err error) {
 	var end [8]byte
 	if _, err := at.ReadAt(end[:], size-int64(len(end))); size < int64(len(end)) || err != nil &&
 		!errors.Is(err, io.EOF) {
 		return nil, errors.New("it is cut short")
 	}
-	if n := int64(binary.LittleEndian.Uint32(end[:])); n > size-int64(len(end)) {
+	n := int64(binary.LittleEndian.Uint32(end[:]))
+	if n > size-int64(len(end)) {
 		return nil, fmt.Errorf("its footer claims %d bytes of %d", n, size)
+	}
+	if err := held.Add(4 * float64(n)); err != nil {
+		return nil, err
+	}
+	text := make([]byte, n)
+	if _, err := at.ReadAt(text, size-int64(len(end))-n); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	q := footer{r: new(thrift.CompactProtocol).NewReaderFromBytes(text), size: len(text)}
+	if err := q.value(thrift.STRUCT, false, 0); err != nil {
+		return nil, errors.New("its footer is broken")
+	}
+	const perStructure = 400
+	if err := held.Add(perStructure * float64(q.structures)); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if recover() != nil {
 			err = errors.New("its structure is broken")
 		}
 	}()
-	return parquet.OpenFile(at, size)
+	return parquet.OpenFile(at, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+}
+
+// footer counts the structures of Thrift in so many bytes. The decoder allocates lists by the lengths that they claim.
+type footer struct {
+	r          thrift.BytesReader
+	size       int
+	structures int
+}
+
+var errFooter = errors.New("no footer")
+
+func (f *footer) value(t thrift.Type, element bool, depth int) (err error) {
+	if depth > maxDepth {
+		return errFooter
+	}
+	switch t {
+	case thrift.TRUE, thrift.FALSE:
+		if element {
+			_, err = f.r.ReadBool()
+		}
+	case thrift.I8:
+		_, err = f.r.ReadInt8()
+	case thrift.I16:
+		_, err = f.r.ReadInt16()
+	case thrift.I32:
+		_, err = f.r.ReadInt32()
+	case thrift.I64:
+		_, err = f.r.ReadInt64()
+	case thrift.DOUBLE:
+		_, err = f.r.ReadFloat64()
+	case thrift.BINARY:
+		_, err = f.r.ReadBytes()
+	case thrift.LIST, thrift.SET:
+		var list thrift.List
+		list, err = f.r.ReadList()
+		if int(list.Size) > f.size-f.r.BytesRead() {
+			return errFooter
+		}
+		for k := int32(0); k < list.Size && err == nil; k++ {
+			err = f.value(list.Type, true, depth+1)
+		}
+	case thrift.STRUCT:
+		f.structures++
+		for err == nil {
+			var field thrift.Field
+			if field, err = f.r.ReadField(); field.Type == thrift.STOP {
+				break
+			}
+			if err == nil {
+				err = f.value(field.Type, false, depth+1)
+			}
+		}
+	default:
+		err = errFooter
+	}
+	return err
+}
+
+// pageBytes is what a page of each column takes at once, the largest that their headers claim.
+func pageBytes(at io.ReaderAt, m *format.FileMetaData) (most float64) {
+	block := make([]byte, 1<<16)
+	for _, group := range m.RowGroups {
+		var sum float64
+		for k := range group.Columns {
+			c, largest := &group.Columns[k].MetaData, 0.0
+			from := c.DataPageOffset
+			if d := c.DictionaryPageOffset; d > 0 && d < from {
+				from = d
+			}
+			for end := from + c.TotalCompressedSize; from >= 0 && from < end; {
+				n, _ := at.ReadAt(block, from)
+				r := new(thrift.CompactProtocol).NewReaderFromBytes(block[:n])
+				var h format.PageHeader
+				if thrift.NewDecoder(r).Decode(&h) != nil || h.CompressedPageSize < 0 {
+					break // reading it says what is wrong
+				}
+				values := float64(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues,
+					h.DictionaryPageHeader.V.NumValues))
+				largest = max(largest, float64(h.CompressedPageSize)+float64(h.UncompressedPageSize)+16*values)
+				from += int64(r.BytesRead()) + int64(h.CompressedPageSize)
+			}
+			sum += largest
+		}
+		most = max(most, sum)
+	}
+	return most
 }
 
 // numeric are the types that become numbers.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/schema"
 )
 
@@ -55,12 +56,21 @@ type textReader struct {
 	cells   []cell
 	codes   []float64
 	rows    int
-	err     error // sticky
+	held    *memory.Growing // by columns and their words
+	err     error           // sticky
 }
 
-func newTextReader(name string, file records, opt Options) (*textReader, error) {
+// columnBytes is what a column takes while it is read, but for words, and cellBytes what a cell does that is kept as
+// text, or a word that is counted, beside its letters.
+const columnBytes, cellBytes = 1 << 10, 64
+
+func newTextReader(s *source, file records, opt Options) (*textReader, error) {
 	all, cols := file.columns()
 	idx, err := opt.choose(all, cols)
+	if err == nil {
+		err = s.held.Add(columnBytes * float64(len(idx)))
+	}
+	name := s.name
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +81,7 @@ func newTextReader(name string, file records, opt Options) (*textReader, error) 
 		return nil, err
 	}
 	r := &textReader{
-		file: file, opt: &opt, name: name, names: namesAt(all, idx), index: idx,
+		file: file, opt: &opt, name: name, names: namesAt(all, idx), index: idx, held: &s.held,
 		columns: make([]column, len(idx)), cells: make([]cell, len(idx)), codes: make([]float64, len(idx)),
 	}
 	for k := range r.columns {
@@ -153,7 +163,7 @@ func (r *textReader) row(dst []float64) error {
 		}
 		return nil
 	}
-	codes := dst
+	codes, words := dst, 0
 	if r.schema != nil {
 		codes = r.codes
 	}
@@ -166,6 +176,14 @@ func (r *textReader) row(dst []float64) error {
 			return bad("%s: %s, %s: %q %w", r.name, r.file.place(), r.label(k), clip(x.text), err)
 		}
 		codes[k] = v
+		if votes := r.columns[k].votes; votes != nil && votes.counted > 0 {
+			words, votes.counted = words+votes.counted, 0
+		}
+	}
+	if words > 0 {
+		if err := r.held.Add(float64(words)); err != nil {
+			return err
+		}
 	}
 	if r.schema != nil {
 		r.schema.Expand(dst, codes)
@@ -362,7 +380,7 @@ func Learn(name string, opt Options) (schema.Columns, error) {
 	if !ok {
 		return schema.Numbers(r.Names(), r.Cols()), nil
 	}
-	block := blas.NewGeneral(1024, r.Cols())
+	block := blas.NewGeneral(blockRows(r.Cols()), r.Cols())
 	for {
 		if _, err := read(r, block); errors.Is(err, io.EOF) || err == nil && t.plain(opt.Types) {
 			return t.learned(opt)

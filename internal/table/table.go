@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/schema"
 )
 
@@ -126,6 +127,9 @@ func Read(name string, opt Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if kept != nil {
+		defer kept.held.Free()
+	}
 	r, err := Open(name, first)
 	if err != nil {
 		return nil, err
@@ -151,6 +155,7 @@ func Read(name string, opt Options) (*Table, error) {
 		if kept != nil {
 			opt.Stdin = kept
 		}
+		_ = r.Close()
 		return Read(name, opt)
 	}
 	if c, ok := text.file.(*csvReader); ok {
@@ -160,7 +165,7 @@ func Read(name string, opt Options) (*Table, error) {
 }
 
 // keeping are the options for a first pass, and what a second one reads where the file can be read only once.
-func keeping(name string, opt Options) (Options, io.Reader, error) {
+func keeping(name string, opt Options) (Options, *tape, error) {
 	if opt.Schema != nil {
 		return opt, nil, nil
 	}
@@ -173,22 +178,47 @@ func keeping(name string, opt Options) (Options, io.Reader, error) {
 			return opt, nil, err
 		}
 	}
-	kept := new(bytes.Buffer)
-	opt.Stdin = io.TeeReader(opt.Stdin, kept)
-	return opt, kept, nil
+	k := &tape{held: memory.Grow("keeping what is read only once", "give a file in its place, or "+lessMemory)}
+	opt.Stdin = io.TeeReader(opt.Stdin, k)
+	return opt, k, nil
+}
+
+// tape is what was read of a file that can be read only once.
+type tape struct {
+	bytes.Buffer
+	held *memory.Growing
+}
+
+func (k *tape) Write(b []byte) (int, error) {
+	if room := k.Cap(); k.Available() < len(b) { // it doubles
+		if err := k.held.Add(float64(2*room + len(b))); err != nil {
+			return 0, err
+		}
+		defer func() { _ = k.held.Add(-float64(room)) }() // nothing more
+	}
+	return k.Buffer.Write(b)
 }
 
 // ReadAll reads what is left of r.
 func ReadAll(r Reader) (*Table, error) {
 	n, cols := r.Rows(), r.Cols()
 	t := &Table{Names: r.Names(), Data: blas.General{Cols: cols, Stride: max(cols, 1)}}
+	grown := memory.Grow("a table", lessMemory)
+	defer grown.Free()
 	for t.Data.Rows != n {
-		size := 1024
+		size := blockRows(cols)
 		if n >= 0 {
 			size = n - t.Data.Rows
 		}
-		t.Data.Data = slices.Grow(t.Data.Data, size*cols)
 		done := len(t.Data.Data)
+		if need := done + size*cols; need > cap(t.Data.Data) {
+			need = max(need, done/4*5)
+			if err := grown.Add(8 * float64(need)); err != nil {
+				return nil, err
+			}
+			_ = grown.Add(-8 * float64(cap(t.Data.Data))) // nothing more
+			t.Data.Data = append(make([]float64, 0, need), t.Data.Data...)
+		}
 		block := t.Data.Data[done : done+size*cols]
 		k, err := read(r, blas.General{Rows: size, Cols: cols, Stride: t.Data.Stride, Data: block})
 		if errors.Is(err, io.EOF) && n < 0 {
@@ -202,6 +232,9 @@ func ReadAll(r Reader) (*Table, error) {
 	return t, nil
 }
 
+// blockRows is the number of rows read at a time: fewer of very many columns.
+func blockRows(cols int) int { return max(1, min(1024, 1<<20/max(cols, 1))) }
+
 // read is r.Read, which must end or come nearer to the end.
 func read(r Reader, block blas.General) (int, error) {
 	k, err := r.Read(block)
@@ -211,18 +244,18 @@ func read(r Reader, block blas.General) (int, error) {
 	return k, err
 }
 
-// memory serves a matrix that is read already.
-type memory struct {
+// matrix serves one that is read already.
+type matrix struct {
 	data blas.General
 	next int
 }
 
-func (m *memory) Names() []string { return nil }
-func (m *memory) Cols() int       { return m.data.Cols }
-func (m *memory) Rows() int       { return m.data.Rows }
-func (m *memory) Close() error    { return nil }
+func (m *matrix) Names() []string { return nil }
+func (m *matrix) Cols() int       { return m.data.Cols }
+func (m *matrix) Rows() int       { return m.data.Rows }
+func (m *matrix) Close() error    { return nil }
 
-func (m *memory) Read(dst blas.General) (int, error) {
+func (m *matrix) Read(dst blas.General) (int, error) {
 	k := min(dst.Rows, m.data.Rows-m.next)
 	if k == 0 {
 		return 0, io.EOF

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/schema"
 )
 
@@ -21,6 +22,7 @@ var ErrNotText = errors.New("not a text file")
 type Texts struct {
 	Names []string // of the columns that are read, nil where there are none
 	file  records
+	held  *memory.Growing // by ReadText
 	cells []cell
 	words column // of words that mean a missing cell
 }
@@ -62,8 +64,13 @@ func newTexts(s *source, opt Options) (*Texts, error) {
 	if err := file.choose(idx, nil); err != nil {
 		return nil, err
 	}
+	if err := s.held.Add(columnBytes * float64(len(idx))); err != nil {
+		return nil, err
+	}
 	words := column{Column: schema.Column{NA: opt.NA}}
-	return &Texts{Names: namesAt(names, idx), file: file, cells: make([]cell, len(idx)), words: words}, nil
+	return &Texts{
+		Names: namesAt(names, idx), file: file, held: &s.held, cells: make([]cell, len(idx)), words: words,
+	}, nil
 }
 
 // Next is the next row; io.EOF ends them.
@@ -102,6 +109,13 @@ func ReadText(name string, opt Options) (header []string, records [][]string, er
 			return t.Names, records, nil
 		}
 		if err != nil {
+			return nil, nil, err
+		}
+		bytes := 2 * cellBytes
+		for _, cell := range row {
+			bytes += cellBytes + len(cell)
+		}
+		if err := t.held.Add(float64(bytes)); err != nil {
 			return nil, nil, err
 		}
 		records = append(records, row)

@@ -40,6 +40,7 @@ type votes struct {
 	words   tally       // cells that are no plain numbers
 	n       int         // such cells, also those that words has no room for
 	whole   tally       // plain numbers of digits alone, which may be codes too
+	counted int         // bytes that words took since this was last 0
 	last    float64     // plain number
 	steps   int         // plain numbers that are one more than the one above
 	wordVotes
@@ -61,7 +62,7 @@ func (v *votes) note(x cell) (float64, error) {
 		return x.number, nil
 	}
 	if nothing(x.text) {
-		v.nothing.note(x.text)
+		v.count(&v.nothing, x.text)
 		return nan, nil
 	}
 	value, err := number(x.text)
@@ -74,7 +75,7 @@ func (v *votes) note(x cell) (float64, error) {
 		v.noteStep(value)
 		v.noteCompact(x.text)
 		if (v.n > 0 || v.cells <= wholeRows) && allDigits(x.text) {
-			v.whole.note(x.text)
+			v.count(&v.whole, x.text)
 		}
 		return value, nil
 	}
@@ -146,12 +147,22 @@ func (t tally) frequent() []string {
 	})
 }
 
+// count notes a word in a tally, and what that took.
+func (v *votes) count(t *tally, word string) bool {
+	n := len(*t)
+	fits := t.note(word)
+	if len(*t) > n {
+		v.counted += cellBytes + len(word)
+	}
+	return fits
+}
+
 // noteWord counts a cell that is no plain number. Dates are noted in their order; what else a word is, column finds
 // once for all its cells.
 func (v *votes) noteWord(word string) {
 	v.n++
 	v.dates.note(word)
-	if !v.words.note(word) {
+	if !v.count(&v.words, word) {
 		v.noteKind(word, 1)
 	}
 }

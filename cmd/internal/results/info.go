@@ -135,13 +135,15 @@ type surprise struct {
 const (
 	surprisingFrom = 3    // deviations
 	mostSurprising = 10   // of them that are listed
-	leaveOutRows   = 3000 // training rows up to which info leaves out each: some seconds
+	leaveOutRows   = 3000 // training rows up to which a fit leaves out each: some seconds
+	// those up to which info does, of which it makes matrices of 40 MB: it is to take little more than the model
+	infoRows = 1000
 )
 
 // LeaveOneOut fills in what refits without each row tell, where the model allows it.
 func (r *rowsReport) LeaveOneOut(ctx context.Context, model *iokl.Model) error {
 	r.IntervalFolds = model.IntervalFolds()
-	if model.Certificate().Samples > leaveOutRows {
+	if model.Certificate().Samples > infoRows {
 		return nil
 	}
 	left, err := model.LeaveOneOut(ctx)

@@ -16,6 +16,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/page"
 )
 
@@ -48,7 +49,12 @@ func Read(path string) (Subject, error) {
 
 // readJSON reads what cv or granger printed, by the members that each has.
 func readJSON(path string) (Subject, error) {
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return Subject{}, err
+	}
+	defer f.Close()
+	text, err := memory.ReadAll(f, path)
 	if err != nil {
 		return Subject{}, err
 	}
@@ -59,7 +65,7 @@ func readJSON(path string) (Subject, error) {
 	foreign := func(why any) (Subject, error) {
 		return Subject{}, status.Input("%s is neither a model nor the JSON of cv or granger: %v", path, why)
 	}
-	if err := json.Unmarshal(text, &is); err != nil {
+	if err := memory.Unmarshal(text, &is); err != nil {
 		return foreign(err)
 	}
 	var report interface {

@@ -3,17 +3,21 @@
 package xlsx
 
 import (
+	"archive/zip"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/xuri/excelize/v2"
 
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -29,7 +33,16 @@ const maxBytes = 4 << 30
 // Read reads a sheet, the first one where name is "", as rows of text: numbers in full precision, whatever the format
 // shows of them, and cells that are formatted as dates as 2006-01-02, with the time of day where it is not midnight.
 func Read(r io.Reader, name string) ([][]string, error) {
-	f, err := excelize.OpenReader(r, excelize.Options{UnzipSizeLimit: maxBytes, RawCellValue: true})
+	held := memory.Grow("a workbook", "save the sheet as CSV, or allow more (--memory)")
+	defer held.Free()
+	data, err := memory.ReadAll(r, "a workbook")
+	if err != nil {
+		return nil, err
+	}
+	if err := measure(data, held); err != nil {
+		return nil, err
+	}
+	f, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipSizeLimit: maxBytes, RawCellValue: true})
 	if err != nil {
 		return nil, fmt.Errorf("not a whole workbook: %w", err)
 	}
@@ -44,7 +57,7 @@ func Read(r io.Reader, name string) ([][]string, error) {
 	if k, err := f.GetSheetIndex(name); err != nil || k < 0 {
 		return nil, fmt.Errorf("has no sheet %q: it has %s", name, strings.Join(names, ", "))
 	}
-	rows, err := f.GetRows(name)
+	rows, err := rowsOf(f, name, held)
 	if err != nil {
 		return nil, fmt.Errorf("sheet %s: %w", name, err)
 	}
@@ -58,6 +71,63 @@ func Read(r io.Reader, name string) ([][]string, error) {
 		}
 	}
 	return rows, nil
+}
+
+// measure adds what a workbook takes in memory to held: its bytes, twice what they unpack to, and a structure for each
+// element of its XML.
+func measure(data []byte, held *memory.Growing) error {
+	const perElement = 250
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return fmt.Errorf("not a whole workbook: %w", err)
+	}
+	if err := held.Add(3 * float64(len(data))); err != nil {
+		return err
+	}
+	block := make([]byte, 1<<16)
+	for _, part := range z.File {
+		r, err := part.Open()
+		if err != nil {
+			return fmt.Errorf("not a whole workbook: %s: %w", part.Name, err)
+		}
+		for err == nil {
+			var n int
+			n, err = r.Read(block)
+			ends := bytes.Count(block[:n], []byte("</"))
+			cost := 2*n + perElement*(bytes.Count(block[:n], []byte("<"))-ends)
+			if e := held.Add(float64(cost)); e != nil {
+				return e
+			}
+		}
+		if !errors.Is(err, io.EOF) {
+			return fmt.Errorf("not a whole workbook: %s: %w", part.Name, err)
+		}
+	}
+	return nil
+}
+
+// rowsOf are the rows of a sheet up to the last one that holds something, those between that hold nothing being nil.
+func rowsOf(f *excelize.File, name string, held *memory.Growing) (all [][]string, err error) {
+	rows, err := f.Rows(name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for k := 1; rows.Next(); k++ {
+		row, err := rows.Columns()
+		if err != nil {
+			return nil, err
+		}
+		if len(row) == 0 {
+			continue
+		}
+		cells := 3*(k-len(all)) + len(row)
+		if err := held.Add(16 * float64(cells)); err != nil {
+			return nil, err
+		}
+		all = append(append(all, make([][]string, k-1-len(all))...), slices.Clip(row))
+	}
+	return all, rows.Error()
 }
 
 // dates finds the cells whose numbers are dates.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
@@ -57,6 +58,10 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	var err error
 	if c.cross, err = b.dict.Crossing(b.eta, b.Z, b.be); err != nil {
 		return nil, fault.From(err)
+	}
+	l := float64(b.Z.Rows)
+	if err := memory.Check("closed forms for single rows", 40*l*l, "use cv+, or a model of fewer rows"); err != nil {
+		return nil, err
 	}
 	K := blas.NewGeneral(b.Z.Rows, b.Z.Rows)
 	if err := c.cross.Sum(K, b.Z); err != nil {

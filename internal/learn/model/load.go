@@ -14,6 +14,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
@@ -41,7 +42,7 @@ func Load(path string, certificate any) (*Model, error) {
 	}
 	r, size := io.ReaderAt(f), info.Size()
 	if !info.Mode().IsRegular() { // a pipe tells neither its size nor its end before its beginning
-		data, err := io.ReadAll(f)
+		data, err := memory.ReadAll(f, path)
 		if err != nil {
 			return nil, err
 		}
@@ -54,20 +55,28 @@ func Load(path string, certificate any) (*Model, error) {
 	return m, nil
 }
 
-// maxMeta is the longest meta.json a reader takes.
-const maxMeta = 1 << 30
-
-// Decode reads what Encode wrote, size bytes in r. Whatever the bytes say, it takes
-// no more memory than a few times the size, and for random features their
-// frequencies, features times inputs.
+// Decode reads what Encode wrote, size bytes in r. It takes at most 4 times the size and 64 MiB, whatever the bytes say.
+// What a model computes from them is made when it is first used: random frequencies are features times inputs.
 func Decode(r io.ReaderAt, size int64, certificate any) (*Model, error) {
 	z, err := npy.NewArchive(r, size)
 	if err != nil {
-		return nil, badModel("truncated, or no model file at all")
+		return nil, badModel("truncated, or no model file at all (%v)", err)
 	}
-	text, err := z.Raw(metaName, min(maxMeta, 64*size))
+	most := 4*float64(size) + 64<<20
+	text, err := z.Raw(metaName, int64(most))
 	if err != nil {
 		return nil, badModel("it has no readable %s", metaName)
+	}
+	arrays := z.Bytes() - float64(len(text))
+	// There are at most three copies of an array: its bytes, and of sums a full matrix. Members of models are stored as
+	// they are; packed ones are read as far as the bound goes.
+	need := 3*arrays + float64(len(text)) + memory.JSON(text)
+	if need > most {
+		return nil, badModel("%d bytes claim to be %s in memory, and a model of that size takes %s at most", size,
+			memory.Format(need), memory.Format(most))
+	}
+	if err := memory.Check("a model", need-2*arrays, "load it where there is more memory"); err != nil {
+		return nil, err
 	}
 	var head meta
 	if err := head.parse(text); err != nil {
@@ -157,6 +166,8 @@ func (l *loader) array(name string, dims int, missing bool) *npy.Array {
 	name = l.prefix + name
 	a, err := l.z.Array(name)
 	switch {
+	case errors.Is(err, memory.ErrTooLarge):
+		l.err = err
 	case err != nil:
 		l.fail("%v", err)
 	case len(a.Shape) != dims:
@@ -223,7 +234,7 @@ func (l *loader) model(h *part, prefix string) *Model {
 	}
 	l.expect(m.Mu >= 0 && !math.IsInf(m.Mu, 1), "μ is %g", m.Mu)
 	l.source(m)
-	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+residualsName) {
+	if l.err == nil && l.z.Has(l.prefix+residualsName) {
 		m.Estimate = l.estimate(len(m.Out.Live), m.L.Rank())
 	}
 	return m
@@ -285,6 +296,9 @@ func (l *loader) rows(f *Fold, count int) {
 		l.expect(i >= 0 && i < count && (k == 0 || i > f.Rows[k-1]), "a fold leaves out sample %d of %d", i, count)
 	}
 }
+
+// Coefficients is the number of samples that the model holds coefficients of, 0 for features.
+func (m *Model) Coefficients() int { return coefficients(m.Basis) }
 
 // coefficients is the number of samples that the basis holds coefficients of.
 func coefficients(b Basis) int {
@@ -355,7 +369,7 @@ func (l *loader) features(m *Model) Basis {
 	}
 	l.inputs(m.In, len(m.In.Names))
 	idx := Kept(m.Eta)
-	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"Ls_ranks") {
+	if l.err == nil && l.z.Has(l.prefix+"Ls_ranks") {
 		b.L = l.spectra(len(m.Out.Live), len(idx))
 	}
 	l.expect(len(b.maps) == len(idx), "%d feature maps stored for %d weights", len(b.maps), len(idx))
@@ -369,13 +383,10 @@ func (l *loader) features(m *Model) Basis {
 		}
 		l.expect(f.Kernel.Inputs == len(m.In.Names) && f.Kernel.Name == m.Names[idx[k]],
 			"feature map %q does not fit the data", f.Kernel.Name)
-		l.check("", f.Kernel.Validate())
+		l.check("", f.Check())
 	}
 	if l.err == nil {
 		l.expect(b.maps.Dim() == b.WL.Rows, "%d features with %d weights", b.maps.Dim(), b.WL.Rows)
-	}
-	if l.err == nil { // one row shows whether the maps are whole
-		l.check("", b.maps.Transform(blas.NewGeneral(1, b.WL.Rows), blas.NewGeneral(1, len(m.In.Names))))
 	}
 	return b
 }

@@ -212,14 +212,20 @@ func (l *loader) source(m *Model) {
 	for i := range m.Idle {
 		l.check("", m.Idle[i].Validate())
 	}
-	l.expect(!slices.Contains(m.IdleMaps, nil), "a feature map is missing")
-	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"Y") {
+	for _, f := range m.IdleMaps {
+		if f == nil {
+			l.fail("a feature map is missing")
+		} else {
+			l.check("", f.Check())
+		}
+	}
+	if l.err == nil && l.z.Has(l.prefix+"Y") {
 		m.Y = general(l.array("Y", 2, true))
 		l.expect(m.Y.Cols == len(m.Out.Live), "targets of %d outputs, not %d", m.Y.Cols, len(m.Out.Live))
 		l.expect(m.Inputs().Rows == 0 || m.Y.Rows == m.Inputs().Rows, "%d rows of targets for %d samples", m.Y.Rows,
 			m.Inputs().Rows)
 	}
-	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"W") {
+	if l.err == nil && l.z.Has(l.prefix+"W") {
 		m.W = general(l.array("W", 2, false))
 		_, err := columns.CheckCellWeights(m.W, m.Y.Rows, m.Y.Cols)
 		l.check("", err)
