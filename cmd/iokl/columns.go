@@ -133,7 +133,10 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 		all, err := d.inputColumns().index(names, cols)
 		want := schema.Columns(model.InputSchema())
 		if err != nil || d.xColumns != "" || names == nil || want.Sources() == nil {
-			return all, err // a wrong number is refused by the model
+			if n := len(all); err == nil && n != len(want) && n != want.Cols() { // the latter in arrays
+				err = status.Input("%s: the data have %d columns, the model was fitted on %d", d.x, n, len(want))
+			}
+			return all, err
 		}
 		idx, renamed, err := match(want, names, all)
 		if err != nil {
