@@ -69,8 +69,11 @@ func (d *Data) InTime(t Times) error {
 		if slices.Contains(t.Dates, clock) {
 			unit = " days"
 		}
-		notes = append(notes, fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, "+
-			"whatever time passes", t.Label(clock), slices.Min(steps), slices.Max(steps), unit))
+		notes = append(
+			notes,
+			fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, "+
+				"whatever time passes", t.Label(clock), slices.Min(steps), slices.Max(steps), unit),
+		)
 	}
 	d.reorder(order, all)
 	d.Notes = append(d.Notes, notes...)
