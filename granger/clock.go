@@ -31,9 +31,9 @@ type Times struct {
 // that do out of the series; without such a column the data stay as they are. Notes say what was done.
 //
 // A column tells the time where it holds dates, where it is called as a clock is, time, date, year or timestamp, and
-// where it rises or falls evenly: by the same in nine of ten steps. Names that series have too, as day or response_time,
-// and those of numbers of rows, are a clock's where the column rises or falls. Errors wrap ErrTime: a row has no time,
-// or two rows of a replicate have the same.
+// where it rises or falls evenly: by the same in nine of ten steps. Names that series have too, as day or
+// response_time, and those of numbers of rows, are a clock's where the column rises or falls. Errors wrap ErrTime: a
+// row has no time, or two rows of a replicate have the same.
 func (d *Data) InTime(t Times) error {
 	if t.Label == nil {
 		t.Label = func(j int) string { return fmt.Sprintf("%q", d.Names[j]) }
@@ -69,8 +69,11 @@ func (d *Data) InTime(t Times) error {
 		if slices.Contains(t.Dates, clock) {
 			unit = " days"
 		}
-		notes = append(notes, fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, "+
-			"whatever time passes", t.Label(clock), slices.Min(steps), slices.Max(steps), unit))
+		notes = append(
+			notes,
+			fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, "+
+				"whatever time passes", t.Label(clock), slices.Min(steps), slices.Max(steps), unit),
+		)
 	}
 	d.reorder(order, all)
 	d.Notes = append(d.Notes, notes...)
@@ -121,8 +124,8 @@ func (d *Data) reorder(rows, without []int) {
 	}
 }
 
-// find lists the columns that tell the time, that which orders the rows first; nil where there is none. Dates come before
-// names of clocks, and these before columns that are a clock's by their values.
+// find lists the columns that tell the time, that which orders the rows first; nil where there is none. Dates come
+// before names of clocks, and these before columns that are a clock's by their values.
 func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 	const resets, values, named, dates, asked = 1, 2, 3, 4, 5
 	clock, best := -1, 0

@@ -137,8 +137,9 @@ func (d *Data) checkTime(lag int) error {
 	return nil
 }
 
-// leastWindows is the least number of windows of a lag that a graph of so many nodes is learned from: twice the lag, and
-// so many that of the signs of unrelated sources the best agree with those of a target by a chance of at most one in 32.
+// leastWindows is the least number of windows of a lag that a graph of so many nodes is learned from: twice the lag,
+// and so many that the signs of the best of unrelated sources agree with those of a target by a chance of one in 32 at
+// most.
 func leastWindows(lag, nodes int) int { return max(2*lag, 5+bits.Len(uint(max(nodes, 1)-1))) }
 
 // tooShort is the error about too few rows.

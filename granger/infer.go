@@ -124,8 +124,8 @@ type Result struct {
 	// the kernels of [KernelsFor] where every node is one series.
 	Joint blas.General
 	Norms blas.General // N×N: Σ_s ‖f^i_{j,s}‖, the size of source j's part of the model of i, comparable across rows
-	// Sizes are Norms + Joint, with Relaxing mixed as Graph is: what edges are ranked by. A target that no source helps to
-	// predict has shares in Graph as large as others, and small sizes.
+	// Sizes are Norms + Joint, with Relaxing mixed as Graph is: what edges are ranked by. A target that no source
+	// helps to predict has shares in Graph as large as others, and small sizes.
 	Sizes   blas.General
 	Fits    []Fit
 	Kernels []string // names of the kernels that Fit.Eta weighs

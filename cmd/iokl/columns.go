@@ -133,22 +133,25 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 		all, err := d.inputColumns().index(names, cols)
 		want := schema.Columns(model.InputSchema())
 		if err != nil || d.xColumns != "" || names == nil || want.Sources() == nil {
-			return all, err // a wrong number is refused by the model
+			if n := len(all); err == nil && n != len(want) && n != want.Cols() { // the latter in arrays
+				err = status.Input("%s: the data have %d columns, the model was fitted on %d", d.x, n, len(want))
+			}
+			return all, err
 		}
 		idx, renamed, err := match(want, names, all)
 		if err != nil {
 			return nil, status.Input("%s: %v", d.x, err)
 		}
 		if renamed != nil {
-			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("%s: by the case or the order of the columns that have other names, %s",
+			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("%s: by the order of the columns that have other names, %s",
 				d.x, results.Enumerated(renamed, 5))})
 		}
 		return idx, nil
 	}
 }
 
-// match says which of the columns have of a file each column of a schema is, and which were found by names in letters of
-// another case, or by their order. A column that is left out may be any.
+// match says which of the columns have of a file each column of a schema is, and which were found by their order.
+// A column that is left out may be any.
 func match(want schema.Columns, names []string, have []int) (idx []int, renamed []string, err error) {
 	idx = make([]int, len(want))
 	left := slices.Clone(have)
@@ -163,17 +166,8 @@ func match(want schema.Columns, names []string, have []int) (idx []int, renamed 
 			missing = append(missing, k)
 		}
 	}
-	missing = slices.DeleteFunc(missing, func(k int) bool {
-		at := slices.IndexFunc(left, func(j int) bool { return strings.EqualFold(names[j], want[k].Name) })
-		if at >= 0 {
-			idx[k] = left[at]
-			left = slices.Delete(left, at, at+1)
-			renamed = append(renamed, fmt.Sprintf("%q is taken for %q", names[idx[k]], want[k].Name))
-		}
-		return at >= 0
-	})
 	if len(missing) == 0 {
-		return idx, renamed, nil
+		return idx, nil, nil
 	}
 	if len(left) != len(missing) {
 		return nil, nil, absent(want, missing, names, left)

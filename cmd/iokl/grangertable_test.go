@@ -101,7 +101,11 @@ func TestGrangerReadsTables(t *testing.T) {
 				t.Fatalf("nodes %q, want %q", got.Nodes, want.Nodes)
 			}
 			for i := range want.Graph {
-				if !floats.EqualApprox(got.Graph[i], want.Graph[i], 1e-12) { // replicates in another order are added up in it
+				if !floats.EqualApprox(
+					got.Graph[i],
+					want.Graph[i],
+					1e-12,
+				) { // replicates in another order are added up in it
 					t.Errorf("row %d: %v, want %v", i, got.Graph[i], want.Graph[i])
 				}
 			}

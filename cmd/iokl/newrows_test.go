@@ -80,8 +80,17 @@ func TestNewRowsAreReadAsTraining(t *testing.T) {
 func TestNewRowsMissAsTraining(t *testing.T) {
 	dir := folder(t)
 	x := strings.SplitAfter(mustRead(t, filepath.Join(dir, "x.csv")), "\n")
-	write(t, dir, "gaps.csv", strings.Join(append([]string{x[0], "nan,-999\n", "-NaN,0.5\n", "gone,1\n"}, x[4:]...), ""))
-	r := command(t, dir, "fit --x gaps.csv --y y.csv --na -999 --na gone --kernel linear:all --lambda 1e-3 --out m.iokl --json")
+	write(
+		t,
+		dir,
+		"gaps.csv",
+		strings.Join(append([]string{x[0], "nan,-999\n", "-NaN,0.5\n", "gone,1\n"}, x[4:]...), ""),
+	)
+	r := command(
+		t,
+		dir,
+		"fit --x gaps.csv --y y.csv --na -999 --na gone --kernel linear:all --lambda 1e-3 --out m.iokl --json",
+	)
 	if r.status != exitOK || !strings.Contains(r.stderr, "filled 4 missing cells") {
 		t.Fatalf("%+v", r)
 	}
@@ -108,7 +117,11 @@ func TestNewRowsMissAsTraining(t *testing.T) {
 	}
 	labels := "class\nnan\nNaN\ngone\n" + strings.Repeat("up\ndown\n", 18) + "up\n"
 	write(t, dir, "labels.csv", labels)
-	r = command(t, dir, "fit --x x.csv --y labels.csv --classes --na gone --kernel linear:all --lambda 1e-3 --json --out c.iokl")
+	r = command(
+		t,
+		dir,
+		"fit --x x.csv --y labels.csv --classes --na gone --kernel linear:all --lambda 1e-3 --json --out c.iokl",
+	)
 	if r.status != exitOK || !strings.Contains(r.stdout, `"observed_cells": 74`) {
 		t.Errorf("%+v", r)
 	}

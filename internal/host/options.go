@@ -111,10 +111,10 @@ func IntervalOptions(text string) (iokl.IntervalOptions, error) {
 	return o.IntervalOptions, err
 }
 
-// GrangerOptions reads the JSON form of [granger.Options] and, beside it, the names of the
-// columns of X, the node of each and the replicate of each row. Nodes are in the order in which they first appear.
-// Columns that tell the time order the rows and are no series, see [granger.Data.InTime]. Time is the name of one, dates
-// are the numbers, from 0, of those that hold dates in days.
+// GrangerOptions reads the JSON form of [granger.Options] and, beside it, the names of the columns of X, the node of
+// each and the replicate of each row. Nodes are in the order in which they first appear. Columns that tell the time
+// order the rows and are no series, see [granger.Data.InTime]. Time is the name of one, dates are the numbers, from 0,
+// of those that hold dates in days.
 func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options, error) {
 	var o struct {
 		granger.Options

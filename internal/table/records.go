@@ -361,8 +361,11 @@ func Unseen(r Reader) (lines []string) {
 		if len(words) > most {
 			some = append(some, fmt.Sprintf("and %d more", len(words)-most))
 		}
-		lines = append(lines, fmt.Sprintf("%d cells of %s hold words that the model has not learned, which count as none "+
-			"of its levels: %s", c.unseen, t.label(k), strings.Join(some, ", ")))
+		lines = append(
+			lines,
+			fmt.Sprintf("%d cells of %s hold words that the model has not learned, which count as none "+
+				"of its levels: %s", c.unseen, t.label(k), strings.Join(some, ", ")),
+		)
 	}
 	return lines
 }

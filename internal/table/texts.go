@@ -27,9 +27,10 @@ type Texts struct {
 	words column // of words that mean a missing cell
 }
 
-// OpenText opens a file for the cells of the chosen columns as text, trimmed, and missing ones as "". Where opt.Types is
-// set, the first row of a CSV file is its header as [Read] takes it; else with [HeaderAuto] it is when it has no number
-// and the rows below it hold one, or when it is one of the words label, class, target or y alone. Arrays are ErrNotText.
+// OpenText opens a file for the cells of the chosen columns as text, trimmed, and missing ones as "". Where opt.Types
+// is set, the first row of a CSV file is its header as [Read] takes it; else with [HeaderAuto] it is when it has no
+// number and the rows below it hold one, or when it is one of the words label, class, target or y alone. Arrays are
+// ErrNotText.
 func OpenText(name string, opt Options) (*Texts, error) {
 	s, err := openSource(name, opt.Stdin)
 	if err != nil {

@@ -34,8 +34,8 @@ class Graph:
     def edges(self, threshold: float = 0.0) -> list[tuple[str, str, float]]:
         """List the edges between different nodes, those with the largest part in the model of their target first.
 
-        A strength is the share of a source among those of one target, also where nothing drives it; the size of its part,
-        in ``details["sizes"]``, compares edges of different targets.
+        A strength is the share of a source among those of one target, also where nothing drives it; the size of its
+        part, in ``details["sizes"]``, compares edges of different targets.
 
         Parameters
         ----------

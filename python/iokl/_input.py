@@ -74,7 +74,7 @@ def _unreadable(raw: NDArray[Any], table: Any) -> str | None:
 
 
 def dated(table: Any) -> tuple[Any, list[int] | None]:
-    """A data frame with its dates, and those of its index as a first column, in days, and the numbers of these columns."""
+    """A data frame with its dates, and those of its index as a first column, in days, and where these columns are."""
     if not hasattr(table, "iloc") or not hasattr(table, "columns"):
         return table, None
     index = table.index.to_timestamp() if hasattr(table.index, "to_timestamp") else table.index

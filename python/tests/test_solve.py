@@ -82,7 +82,8 @@ def test_granger_in_time():
     days = pd.date_range("2020-01-01", periods=80)
     for table, kind in (
         (f.assign(year=np.arange(1900, 1980)), None), (f.assign(timestamp=-60.0 * np.arange(80)), "reversed"),
-        (f.assign(when=days)[::-1], "order"), (f.set_index(days)[::-1], "order"), (f.assign(x=np.arange(80) / 8), "taken"),
+        (f.assign(when=days)[::-1], "order"), (f.set_index(days)[::-1], "order"),
+        (f.assign(x=np.arange(80) / 8), "taken"),
     ):  # fmt: skip
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
@@ -94,7 +95,8 @@ def test_granger_in_time():
             np.testing.assert_array_equal(got.graph, want.graph)
     assert iokl.granger(f.assign(b2=rng.permutation(80)), time="b2").nodes == ["a", "b"]
     for table, options, text in (
-        (f.assign(time=np.arange(80) // 2), {}, "rows 1 and 2 have the same one"), (f, {"lag": 0}, "at least 1 is needed"),
+        (f.assign(time=np.arange(80) // 2), {}, "rows 1 and 2 have the same one"),
+        (f, {"lag": 0}, "at least 1 is needed"),
         (f[:3], {}, "at least 7 are needed for 2 nodes"), (f, {"time": "c"}, "no name of a series"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=text):

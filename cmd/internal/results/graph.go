@@ -34,7 +34,8 @@ func (r *Graph) check() error {
 			return fmt.Errorf("its response %s → %s is not that of its edge", q.From, q.To)
 		}
 	}
-	if n == 0 || r.Graph == nil || len(r.RMSE) != n || len(r.RMSEOwn) != n || r.Explained != nil && len(r.Explained) != n {
+	if n == 0 || r.Graph == nil || len(r.RMSE) != n || len(r.RMSEOwn) != n ||
+		r.Explained != nil && len(r.Explained) != n {
 		return errors.New("nodes, graph or errors are missing")
 	}
 	return nil

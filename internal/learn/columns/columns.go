@@ -73,7 +73,11 @@ func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err erro
 		in.Schema = schema.Numbers(names, len(names))
 	}
 	if !in.Schema.Valid(len(names)) {
-		return nil, nil, fault.Input("the schema makes %d columns of numbers, and X has %d", in.Schema.Cols(), len(names))
+		return nil, nil, fault.Input(
+			"the schema makes %d columns of numbers, and X has %d",
+			in.Schema.Cols(),
+			len(names),
+		)
 	}
 	warnings = in.Schema.Notes()
 	if !opt.ScaleInputs {
