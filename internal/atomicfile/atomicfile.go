@@ -54,8 +54,8 @@ func replace(path string, write func(io.Writer) error, check func() error) error
 		return err
 	}
 	lock(f)
-	temporaries.Store(f.Name(), nil)
-	defer temporaries.Delete(f.Name())
+	besides.Store(f.Name(), nil)
+	defer besides.Delete(f.Name())
 	err = fill(f, write)
 	if err == nil {
 		err = rename(f.Name(), path, check)
@@ -86,13 +86,13 @@ func rename(from, path string, check func() error) error {
 	return os.Rename(from, path)
 }
 
-// temporaries are the names of the files that are being written.
-var temporaries sync.Map
+// besides are the names of the files beside those that are being written, and of locks.
+var besides sync.Map
 
-// Abandon removes the temporary files of all calls of Write that have not returned:
-// those calls then fail. It is for a process that is about to end.
+// Abandon removes the temporary files of all calls of Write that have not returned, which then fail, and those of
+// locks. It is for a process that is about to end.
 func Abandon() {
-	temporaries.Range(func(name, _ any) bool {
+	besides.Range(func(name, _ any) bool {
 		os.Remove(name.(string))
 		return true
 	})

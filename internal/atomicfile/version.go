@@ -100,10 +100,16 @@ func TryLock(path string) (unlock func(), err error) {
 		return func() {}, nil
 	}
 	dir, base := filepath.Split(target)
-	if unlock, err = acquire(dir + "." + base + ".lock"); err != nil {
+	name := dir + "." + base + ".lock"
+	release, err := acquire(name)
+	if err != nil {
 		return nil, &os.PathError{Op: "write", Path: path, Err: reason(err)}
 	}
-	return unlock, nil
+	besides.Store(name, nil)
+	return func() {
+		besides.Delete(name)
+		release()
+	}, nil
 }
 
 // lockEach is the time between two attempts of Lock.
