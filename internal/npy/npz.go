@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/iokl/iokl/internal/zipfile"
 )
 
 // Archive reads the members of a .npz file.
@@ -14,7 +16,7 @@ type Archive struct{ z *zip.Reader }
 
 // NewArchive opens the archive of size bytes in r.
 func NewArchive(r io.ReaderAt, size int64) (*Archive, error) {
-	z, err := zip.NewReader(r, size)
+	z, err := zipfile.Open(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("%w: no whole .npz archive (%v)", ErrFormat, err)
 	}
@@ -54,12 +56,11 @@ func (a *Archive) Array(name string) (*Array, error) {
 	defer r.Close()
 	size := plausibleSize(f)
 	arr, err := Read(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r) // the checksum of the member is verified at its end
 	}
-	// The checksum of the member is verified at its end.
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return nil, fmt.Errorf("%w: %s: %v", ErrFormat, f.Name, err)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrFormat, f.Name, err)
 	}
 	return arr, nil
 }

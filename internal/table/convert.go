@@ -4,6 +4,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -94,6 +95,9 @@ func (t *jsonRows) read(d *json.Decoder) error {
 		case token == json.Delim('[') && !array && t.rows == nil:
 			array = true
 		case token == json.Delim(']') && array:
+			if _, err := d.Token(); !errors.Is(err, io.EOF) {
+				return cmp.Or(err, errors.New("more follows the array"))
+			}
 			return nil
 		case token == json.Delim('{'):
 			row, err := t.fields(d, make([]string, len(t.names)), "")

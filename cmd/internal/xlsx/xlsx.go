@@ -3,6 +3,7 @@
 package xlsx
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/zipfile"
 )
 
 func init() {
@@ -28,8 +30,20 @@ const maxBytes = 4 << 30
 
 // Read reads a sheet, the first one where name is "", as rows of text: numbers in full precision, whatever the format
 // shows of them, and cells that are formatted as dates as 2006-01-02, with the time of day where it is not midnight.
-func Read(r io.Reader, name string) ([][]string, error) {
-	f, err := excelize.OpenReader(r, excelize.Options{UnzipSizeLimit: maxBytes, RawCellValue: true})
+func Read(r io.Reader, name string) (rows [][]string, err error) {
+	defer func() {
+		if recover() != nil { // as the parser answers some parts that do not fit together
+			rows, err = nil, errors.New("not a whole workbook: its structure is broken")
+		}
+	}()
+	file, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := zipfile.Verify(bytes.NewReader(file), int64(len(file))); err != nil {
+		return nil, fmt.Errorf("not a whole workbook: %w", err)
+	}
+	f, err := excelize.OpenReader(bytes.NewReader(file), excelize.Options{UnzipSizeLimit: maxBytes, RawCellValue: true})
 	if err != nil {
 		return nil, fmt.Errorf("not a whole workbook: %w", err)
 	}
@@ -44,7 +58,7 @@ func Read(r io.Reader, name string) ([][]string, error) {
 	if k, err := f.GetSheetIndex(name); err != nil || k < 0 {
 		return nil, fmt.Errorf("has no sheet %q: it has %s", name, strings.Join(names, ", "))
 	}
-	rows, err := f.GetRows(name)
+	rows, err = f.GetRows(name)
 	if err != nil {
 		return nil, fmt.Errorf("sheet %s: %w", name, err)
 	}
