@@ -91,7 +91,7 @@ func intact(t *testing.T) map[string][]byte {
 		"t.npy.gz": gzipped(t, array.Bytes()), "t.parquet.gz": gzipped(t, pq.Bytes()),
 		"t.npz.gz": gzipped(t, arrays.Bytes()), "csv.zip": archived(t, "t.csv", []byte(text)),
 		"deflated.npz": archived(t, "a.npy", array.Bytes()),
-		"npy.zip": archived(t, "t.npy", array.Bytes()), "json.zip": archived(t, "t.json", []byte(records)),
+		"npy.zip":      archived(t, "t.npy", array.Bytes()), "json.zip": archived(t, "t.json", []byte(records)),
 	}
 }
 
