@@ -31,7 +31,7 @@ type Model struct {
 	learned *model.Model
 	cert    record
 	live    atomic.Pointer[update.Live]        // see Prepare; nil for none
-	file    atomic.Pointer[atomicfile.Version] // that the model, or the one that it is made of, was read from; or nil
+	file    atomic.Pointer[atomicfile.Version] // that the model, or one before updates, was read from; or nil
 }
 
 // derived is a model made of m, in place of which it may be saved.

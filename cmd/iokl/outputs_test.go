@@ -15,7 +15,8 @@ import (
 // The rows of all updates of one file that end with status 0 are in it, whatever they call it.
 func TestUpdatesAtOnce(t *testing.T) {
 	dir := folder(t)
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:1.5 --lambda 1e-3 --learn none --out m"); r.status != exitOK {
+	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all:1.5 --lambda 1e-3 --learn none --out m"
+	if r := command(t, dir, fit); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	if err := os.Symlink("m", filepath.Join(dir, "link")); err != nil {
@@ -29,7 +30,8 @@ func TestUpdatesAtOnce(t *testing.T) {
 		x, y := csvRows(k+1, float64(k))
 		write(t, dir, fmt.Sprintf("x%d.csv", k), x)
 		write(t, dir, fmt.Sprintf("y%d.csv", k), y)
-		cmd := process(t, dir, fmt.Sprintf("update --model %s --x x%d.csv --y y%d.csv --out %s", names[k%4], k, k, names[k/2]))
+		cmd := process(t, dir, fmt.Sprintf("update --model %s --x x%d.csv --y y%d.csv --out %s", names[k%4], k, k,
+			names[k/2]))
 		updating.Go(func() {
 			out, err := cmd.CombinedOutput()
 			mu.Lock()
@@ -96,7 +98,8 @@ func TestOutputsOfOneFile(t *testing.T) {
 	before := mustBytes(t, dir, "m")
 	const cv = "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-3 --folds 2 "
 	for _, line := range []string{
-		fit + "--out new --report new", fit + "--out new --report ./sub/../new", fit + "--out new --report sub/dangling",
+		fit + "--out new --report new", fit + "--out new --report ./sub/../new",
+		fit + "--out new --report sub/dangling",
 		fit + "--out folder/dangling --report new", fit + "--out m --report hard", fit + "--out link --report m",
 		fit + "--out new --report " + filepath.Join(dir, "new"), fit + "--out new --checkpoint new",
 		fit + "--report new --checkpoint folder/../new", fit + "--out link --weights m",
@@ -105,8 +108,8 @@ func TestOutputsOfOneFile(t *testing.T) {
 		"granger --series x.csv --stability 2 --report g --checkpoint ./g", "granger --series x.csv --report x.csv",
 		"predict --model m --x x.csv --out link", "predict --model link --x x.csv --out hard",
 		"predict --model m --x x.csv --out folder/../x.csv", "update --model m --x x.csv --y y.csv --out x.csv",
-		"update --model m --x x.csv --y y.csv --out hard", "export --model m --go link", "export --model link --onnx hard",
-		"report m --out link",
+		"update --model m --x x.csv --y y.csv --out hard", "export --model m --go link",
+		"export --model link --onnx hard", "report m --out link",
 	} {
 		if r := command(t, dir, line); r.status != exitUsage || r.stdout != "" ||
 			!strings.Contains(r.stderr, "same file") {

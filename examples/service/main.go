@@ -171,7 +171,7 @@ func refuse(status int, format string, args ...any) error {
 // computer.
 func (s *service) permitted(r *http.Request) error {
 	given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.token)) // of one length, so that the time tells nothing
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.token)) // of one length
 	if s.token != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 0 {
 		return refuse(http.StatusUnauthorized, "the header Authorization: Bearer has not the token of this service")
 	}

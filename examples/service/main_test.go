@@ -303,8 +303,8 @@ func TestPermits(t *testing.T) {
 		auth   string
 		status int
 	}{
-		{"", 401}, {"Bearer", 401}, {"Bearer ", 401}, {"Bearer secre", 401}, {"Bearer secrets", 401}, {"Basic secret", 401},
-		{"Bearer secret", 200},
+		{"", 401}, {"Bearer", 401}, {"Bearer ", 401}, {"Bearer secre", 401}, {"Bearer secrets", 401},
+		{"Basic secret", 401}, {"Bearer secret", 200},
 	} {
 		for _, path := range []string{"POST /predict", "POST /update", "POST /reload", "GET /metrics"} {
 			method, path, _ := strings.Cut(path, " ")
@@ -385,8 +385,8 @@ func TestSharedFile(t *testing.T) {
 		}
 	}
 	l := must(iokl.Load(path)).Certificate().Samples
-	if k, n := a.model.Load().Certificate().Samples, b.model.Load().Certificate().Samples; l != 23 || n != 23 || k != 22 {
-		t.Errorf("%d samples in the file, %d and %d in the services", l, k, n)
+	if i, j := a.model.Load().Certificate(), b.model.Load().Certificate(); l != 23 || i.Samples != 22 || j.Samples != 23 {
+		t.Errorf("%d samples in the file, %d and %d in the services", l, i.Samples, j.Samples)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 var (
 	// ErrChanged says that a file was replaced after it had been read.
-	ErrChanged = errors.New("it has changed since it was read, and was left as it is: read it again, or write another file")
+	ErrChanged = errors.New("it has changed since it was read: read it again, or write another file")
 	// ErrLocked says that another process or call holds a lock.
 	ErrLocked = errors.New("another process is changing it: wait for its end, or name another file")
 )
@@ -92,8 +92,8 @@ func (v *Version) Write(write func(io.Writer) error) (*Version, error) {
 
 // TryLock makes the caller the one that changes the file at path, among the processes and calls that ask, until it
 // calls unlock or its process ends, however it does. [ErrLocked] says that another one is. The lock is a file beside
-// path, which unlock removes; it does not keep [Write] from replacing path. What is no regular file, or on a file system
-// without locks, is not locked.
+// path, which unlock removes; it does not keep [Write] from replacing path. What is no regular file is not locked, nor
+// what is on a file system without locks.
 func TryLock(path string) (unlock func(), err error) {
 	target := Target(path)
 	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {

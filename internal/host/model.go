@@ -74,8 +74,8 @@ func (m *Model) JSON() ([]byte, error) {
 		Relevance      []float64        `json:"relevance"`
 		Warnings       []string         `json:"warnings"`
 	}{
-		screen.Safe(m.String()), m.Certificate(), m.Chosen(), m.IntervalFolds(), m.InputNames(), m.OutputNames(), m.Classes(),
-		m.KernelNames(), m.Eta(), m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), warnings,
+		screen.Safe(m.String()), m.Certificate(), m.Chosen(), m.IntervalFolds(), m.InputNames(), m.OutputNames(),
+		m.Classes(), m.KernelNames(), m.Eta(), m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), warnings,
 	}, nil)
 }
 

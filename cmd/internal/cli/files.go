@@ -69,7 +69,7 @@ func CheckOutputs(cmd *cobra.Command, inPlace string, flags ...string) error {
 		out := named("--"+flag, path)
 		for _, other := range outputs {
 			if same(out, other) {
-				return fmt.Errorf("%s %s: %s names the same file: give each a file of its own", out.what, path, other.what)
+				return fmt.Errorf("%s %s: %s names the same file: give each its own", out.what, path, other.what)
 			}
 		}
 		outputs = append(outputs, out)
