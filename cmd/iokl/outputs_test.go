@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -170,9 +173,12 @@ func TestControlCharacters(t *testing.T) {
 		r := command(t, dir, line)
 		got = append(got, [2]string{line, r.stdout + r.stderr})
 	}
+	command(t, dir, "info m --plot pictures")
+	command(t, dir, "granger --series t.csv --drop word --plot pictures")
 	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
-	if err != nil || len(pages) < 4 {
-		t.Error(pages, err)
+	pictures, _ := filepath.Glob(filepath.Join(dir, "pictures", "*.svg"))
+	if err != nil || len(pages) < 4 || len(pictures) < 2 {
+		t.Error(pages, pictures, err)
 	}
 	for _, g := range got {
 		if s := strings.IndexFunc(g[1], func(r rune) bool {
@@ -182,8 +188,19 @@ func TestControlCharacters(t *testing.T) {
 		}
 	}
 	for _, page := range pages {
-		if b, err := os.ReadFile(page); err != nil || bytes.Contains(b, []byte("<script>alert")) {
-			t.Errorf("%s: a name is a tag, %v", page, err)
+		if b, err := os.ReadFile(page); err != nil || bytes.Contains(b, []byte("<script>alert")) ||
+			bytes.ContainsRune(b, '\x1b') {
+			t.Errorf("%s: a name is a tag or a control character, %v", page, err)
+		}
+	}
+	for _, picture := range pictures {
+		for d := xml.NewDecoder(bytes.NewReader(mustBytes(t, "", picture))); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Errorf("%s: %v", picture, err)
+				break
+			}
 		}
 	}
 	if r := command(t, dir, "predict --model m --x t.csv"); r.status != exitOK || !strings.HasPrefix(r.stdout, y+"\n") {

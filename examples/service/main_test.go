@@ -385,8 +385,9 @@ func TestSharedFile(t *testing.T) {
 		}
 	}
 	l := must(iokl.Load(path)).Certificate().Samples
-	if i, j := a.model.Load().Certificate(), b.model.Load().Certificate(); l != 23 || i.Samples != 22 || j.Samples != 23 {
-		t.Errorf("%d samples in the file, %d and %d in the services", l, i.Samples, j.Samples)
+	i, j := a.model.Load().Certificate().Samples, b.model.Load().Certificate().Samples
+	if l != 23 || i != 22 || j != 23 {
+		t.Errorf("%d samples in the file, %d and %d in the services", l, i, j)
 	}
 }
 

@@ -35,7 +35,8 @@ func Safe(text string) string {
 }
 
 func controls(r rune) bool {
-	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Bidi_Control)
+	turns := r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 // embeddings, overrides and isolates
+	return unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' || turns
 }
 
 // Writer passes text on to W as Safe has it, and remembers that writing failed, for those that do not look. It serves

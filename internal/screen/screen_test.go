@@ -9,15 +9,15 @@ import (
 
 func TestSafe(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                          "",
-		"plain ü λ 日本 \t\n":         "plain ü λ 日本 \t\n",
-		"\x1b[2J":                   `\u001b[2J`,
-		"a\rb\x00\x7f":              `a\u000db\u0000\u007f`,
-		"\u009b2J":                  `\u009b2J`, // one character begins a sequence, and in Latin-1 one byte does
-		"\x9b2J":                    `\x9b2J`,
-		"cut \xc3":                  `cut \xc3`,
-		"left\u202eright":           `left\u202eright`,
-		"no\u00a0break, \U0001f600": "no\u00a0break, \U0001f600",
+		"":                                      "",
+		"plain ü λ 日本 \t\n":                     "plain ü λ 日本 \t\n",
+		"\x1b[2J":                               `\u001b[2J`,
+		"a\rb\x00\x7f":                          `a\u000db\u0000\u007f`,
+		"\u009b2J":                              `\u009b2J`, // one character begins a sequence, and in Latin-1 one byte does
+		"\x9b2J":                                `\x9b2J`,
+		"cut \xc3":                              `cut \xc3`,
+		"left\u202eright":                       `left\u202eright`,
+		"mark\u200f, no\u00a0break, \U0001f600": "mark\u200f, no\u00a0break, \U0001f600",
 	} {
 		if got := Safe(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
