@@ -303,8 +303,13 @@ func TestPermits(t *testing.T) {
 		auth   string
 		status int
 	}{
-		{"", 401}, {"Bearer", 401}, {"Bearer ", 401}, {"Bearer secre", 401}, {"Bearer secrets", 401},
-		{"Basic secret", 401}, {"Bearer secret", 200},
+		{"", 401},
+		{"Bearer", 401},
+		{"Bearer ", 401},
+		{"Bearer secre", 401},
+		{"Bearer secrets", 401},
+		{"Basic secret", 401},
+		{"Bearer secret", 200},
 	} {
 		for _, path := range []string{"POST /predict", "POST /update", "POST /reload", "GET /metrics"} {
 			method, path, _ := strings.Cut(path, " ")
@@ -377,8 +382,12 @@ func TestSharedFile(t *testing.T) {
 		url    string
 		status int
 	}{
-		{first.URL + "/update", 200}, {first.URL + "/update", 200}, {second.URL + "/update", 409},
-		{second.URL + "/reload", 200}, {second.URL + "/update", 200}, {first.URL + "/update", 409},
+		{first.URL + "/update", 200},
+		{first.URL + "/update", 200},
+		{second.URL + "/update", 409},
+		{second.URL + "/reload", 200},
+		{second.URL + "/update", 200},
+		{first.URL + "/update", 409},
 	} {
 		if status, says := ask(t, "POST", c.url, body, "Content-Type", "application/json"); status != c.status {
 			t.Errorf("%s: status %d, want %d: %s", c.url, status, c.status, says)
