@@ -44,8 +44,9 @@ func same(a, b file) bool {
 
 // CheckOutputs refuses, before any work is done, files of the flags named that cannot be written; two that are the same
 // file, whatever they are called; and one that another flag or an argument names, and that would be replaced. The file
-// of the flag inPlace, "" for none, is read before a file of the same name replaces it. Flags that the command does not
-// have count for nothing, and plot and plots are folders, which are written to and not replaced.
+// of the flag inPlace, "" for none, is read before a file of the same name replaces it, and so is a checkpoint, which is
+// refused where it is none. Flags that the command does not have count for nothing, and plot and plots are folders,
+// which are written to and not replaced.
 func CheckOutputs(cmd *cobra.Command, inPlace string, flags ...string) error {
 	var outputs []file
 	for _, s := range []*os.File{os.Stdout, os.Stderr} {
@@ -80,9 +81,12 @@ func CheckOutputs(cmd *cobra.Command, inPlace string, flags ...string) error {
 			name = file
 		}
 		in := named(what, name)
+		if in.info == nil || !in.info.Mode().IsRegular() {
+			return
+		}
 		for _, out := range outputs {
-			if err == nil && out.target != "" && in.info != nil && in.info.Mode().IsRegular() && same(out, in) &&
-				!(what == "--"+inPlace && out.target == in.target) {
+			readFirst := out.what == "--checkpoint" || what == "--"+inPlace && out.target == in.target
+			if err == nil && out.target != "" && !readFirst && same(out, in) {
 				err = fmt.Errorf("%s %s: %s names the same file, which would be replaced", out.what, out.path, what)
 			}
 		}
