@@ -42,7 +42,7 @@ func same(a, b file) bool {
 	return a.target == b.target || a.info != nil && b.info != nil && os.SameFile(a.info, b.info)
 }
 
-// CheckOutputs refuses, before any work is done, files of the flags named that cannot be written; two that are the same
+// CheckOutputs refuses, before any work is done, files of the flags named that cannot be written; two that are one
 // file, whatever they are called; and one that another flag or an argument names, and that would be replaced. The file
 // of the flag inPlace, "" for none, is read before a file of the same name replaces it, and so is a checkpoint, which is
 // refused where it is none. Flags that the command does not have count for nothing, and plot and plots are folders,
