@@ -44,8 +44,8 @@ func same(a, b file) bool {
 
 // CheckOutputs refuses, before any work is done, files of the flags named that cannot be written; two that are one
 // file, whatever they are called; and one that another flag or an argument names, and that would be replaced. The file
-// of the flag inPlace, "" for none, is read before a file of the same name replaces it, and so is a checkpoint, which is
-// refused where it is none. Flags that the command does not have count for nothing, and plot and plots are folders,
+// of the flag inPlace, "" for none, is read before a file of the same name replaces it, and so is a checkpoint, which
+// is refused where it is none. Flags that the command does not have count for nothing, and plot and plots are folders,
 // which are written to and not replaced.
 func CheckOutputs(cmd *cobra.Command, inPlace string, flags ...string) error {
 	var outputs []file
