@@ -92,5 +92,5 @@ func (m *Model) At(points mat.Matrix) (*Model, error) {
 	}
 	cert := m.cert
 	cert.Chosen = nil
-	return &Model{learned: at, cert: cert}, nil
+	return m.derived(at, cert), nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/formula"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -30,7 +31,15 @@ import (
 type Model struct {
 	learned *model.Model
 	cert    record
-	live    atomic.Pointer[update.Live] // see Prepare; nil for none
+	live    atomic.Pointer[update.Live]        // see Prepare; nil for none
+	file    atomic.Pointer[atomicfile.Version] // that the model, or one before updates, was read from; or nil
+}
+
+// derived is a model made of m, in place of which it may be saved.
+func (m *Model) derived(learned *model.Model, cert record) *Model {
+	d := &Model{learned: learned, cert: cert}
+	d.file.Store(m.file.Load())
+	return d
 }
 
 // fitted is what m learned.
@@ -265,8 +274,24 @@ func (m *Model) Formula() (*Formula, error) { return m.fitted().Formula() }
 // ErrModel says that a file is no model, is damaged, or was written by a newer version.
 var ErrModel = model.ErrModel
 
-// Save writes the model to a file, whole or not at all.
-func (m *Model) Save(path string) error { return m.fitted().Save(path, m.cert) }
+// ErrChanged says that a file has changed since a model was read from it.
+var ErrChanged = atomicfile.ErrChanged
+
+// Save writes the model to a file, whole or not at all. A model that Load has read from path, or one that updates have
+// made of it, replaces the file that Load read or the last Save of the model wrote: where other contents are there by
+// now, which it would undo, the error is an [ErrChanged].
+func (m *Model) Save(path string) error {
+	m.fitted()
+	was := m.file.Load()
+	if !was.Of(path) {
+		return atomicfile.Write(path, m.Encode)
+	}
+	now, err := was.Write(m.Encode)
+	if err == nil {
+		m.file.Store(now)
+	}
+	return err
+}
 
 // Encode writes what Save puts into a file.
 func (m *Model) Encode(w io.Writer) error { return m.fitted().Encode(w, m.cert) }
@@ -275,6 +300,10 @@ func (m *Model) Encode(w io.Writer) error { return m.fitted().Encode(w, m.cert) 
 // It predicts bitwise as before on the same backend.
 func Load(path string) (*Model, error) {
 	m := new(Model)
+	was, err := atomicfile.VersionOf(path)
+	if err == nil {
+		m.file.Store(was)
+	}
 	learned, err := model.Load(path, &m.cert)
 	return m.of(learned, err)
 }

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -402,5 +404,106 @@ func TestLoadsFormat1(t *testing.T) {
 	}
 	if s := schema.Columns(m.InputSchema()); !s.Plain() || !slices.Equal(s.Sources(), m.InputNames()) {
 		t.Errorf("schema %+v of the inputs %q", s, m.InputNames())
+	}
+}
+
+// A model that was read from a file, and what is made of it, replaces nothing but what was read or saved by then.
+func TestSaveOfChanged(t *testing.T) {
+	X, Y := learntest.Wave(30, 11)
+	fitted, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-2, Learn: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "m")
+	load := func() *Model {
+		t.Helper()
+		m, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	rows := func() int { t.Helper(); return load().Certificate().Samples }
+	d, n := X.RawMatrix().Cols, Y.RawMatrix().Cols
+	grown := func(m *Model) *Model {
+		t.Helper()
+		next, err := m.Update(bg, X.Slice(0, 2, 0, d), Y.Slice(0, 2, 0, n), UpdateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return next
+	}
+	if err := fitted.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	a, b, c := load(), load(), load()
+	if err := grown(a).Save(path); err != nil || rows() != 32 {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*Model{"as read": b, "updated": grown(b), "compact": c.Compact(), "the first": a} {
+		if err := m.Save(path); !errors.Is(err, ErrChanged) || rows() != 32 {
+			t.Errorf("%s: %v, %d rows", name, err, rows())
+		}
+	}
+	if err := b.Save(path + "2"); err != nil {
+		t.Error("under another name:", err)
+	}
+	next := grown(load())
+	for range 2 { // again what it saved itself, and further
+		if err := next.Save(path); err != nil || rows() != next.Certificate().Samples {
+			t.Error(err)
+		}
+		next = grown(next)
+	}
+	if err := next.Save(path); err != nil || rows() != 38 {
+		t.Error(err)
+	}
+	if err := fitted.Save(path); err != nil || rows() != 30 {
+		t.Error("a new model:", err)
+	}
+	if err := next.Save(path); !errors.Is(err, ErrChanged) || rows() != 30 {
+		t.Error("after a new model:", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Save(path); err != nil || rows() != 38 {
+		t.Error("where no file is:", err)
+	}
+}
+
+// Of models that goroutines read, change and save, all changes that were saved are in the file.
+func TestSavesAtOnce(t *testing.T) {
+	X, Y := learntest.Wave(30, 11)
+	m, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-2, Learn: "none"})
+	path := filepath.Join(t.TempDir(), "m")
+	if err = errors.Join(err, m.Save(path)); err != nil {
+		t.Fatal(err)
+	}
+	d, n := X.RawMatrix().Cols, Y.RawMatrix().Cols
+	var saved atomic.Int64
+	var wg sync.WaitGroup
+	for k := range 6 {
+		wg.Go(func() {
+			for range 4 {
+				m, err := Load(path)
+				if err == nil {
+					m, err = m.Update(bg, X.Slice(k, k+1, 0, d), Y.Slice(k, k+1, 0, n), UpdateOptions{})
+				}
+				if err == nil {
+					err = m.Save(path)
+				}
+				if err == nil {
+					saved.Add(1)
+				} else if !errors.Is(err, ErrChanged) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	last, err := Load(path)
+	if err != nil || int64(last.Certificate().Samples) != 30+saved.Load() {
+		t.Errorf("%d samples after %d changes, %v", last.Certificate().Samples, saved.Load(), err)
 	}
 }

@@ -102,7 +102,7 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	}
 	end.UseMeans(set.Means)
 	fit.Lambda = end.Problem.Lambda
-	changed := &Model{learned: end.Model, cert: record{certify(end, fit), m.cert.Chosen, m.cert.Asked}}
+	changed := m.derived(end.Model, record{certify(end, fit), m.cert.Chosen, m.cert.Asked})
 	changed.live.Store(live)
 	if m.fitted().HasFolds() && !changed.fitted().HasFolds() {
 		changed.fitted().Warnings = append(changed.fitted().Warnings,
@@ -158,7 +158,7 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *checked, error) {
 }
 
 // Compact is the model without what updates, and closed forms for single rows, need. It shares the rest with m.
-func (m *Model) Compact() *Model { return &Model{learned: m.fitted().Compact(), cert: m.cert} }
+func (m *Model) Compact() *Model { return m.derived(m.fitted().Compact(), m.cert) }
 
 // UpdateBytes is what Compact saves in a file: the training targets and their weights, or the sums of explicit
 // features; 0 for a model that cannot be updated. The training inputs, which predictions need, are not counted.

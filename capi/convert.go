@@ -21,6 +21,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/host"
+	"github.com/iokl/iokl/internal/screen"
 )
 
 // objects are the jobs and models that callers hold.
@@ -37,7 +38,7 @@ func call(e *C.iokl_error, f func() error) C.iokl_status {
 		e.status = status
 		e.message[0] = 0
 		if err != nil {
-			chars(e.message[:], err.Error())
+			chars(e.message[:], screen.Safe(err.Error()))
 		}
 	}
 	return status

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,11 +19,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/table"
 )
 
 // machine holds the flags that say how to compute and what to print.
@@ -172,42 +170,6 @@ func reading[T any](cmd *cobra.Command, f func() (T, error)) (T, error) {
 	return v, err
 }
 
-// checkFile refuses the file of an option that cannot be written, or that the command
-// also reads, before any work is done.
-func checkFile(cmd *cobra.Command, flag string) error {
-	path := cmd.Flag(flag).Value.String()
-	if path == "" {
-		return nil
-	}
-	if err := atomicfile.Check(path); err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
-	}
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil // nothing would be replaced
-	}
-	same := func(what, name string) (err error) {
-		if file, _, ok := table.SplitMember(name); ok {
-			name = file
-		}
-		if other, e := os.Stat(name); e == nil && os.SameFile(info, other) {
-			err = fmt.Errorf("--%s %s: %s names the same file, which would be replaced", flag, path, what)
-		}
-		return err
-	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		for _, name := range values(f) {
-			if f.Name != flag && err == nil {
-				err = same("--"+f.Name, name)
-			}
-		}
-	})
-	for _, name := range cmd.Flags().Args() {
-		err = cmp.Or(err, same("an argument", name))
-	}
-	return err
-}
-
 // parseFloats reads a comma-separated list, nil for no text.
 func parseFloats(flag, text string) (out []float64, err error) {
 	if text == "" {
@@ -238,16 +200,6 @@ func numbered[T comparable](values []T, blank []bool) []int {
 	return numbers
 }
 
-// isTerminal reports whether w is a screen.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // commandLine is the command with the flags that were given, as a shell reads it, without those that name what
 // is written or say how much is printed: two runs that differ in these alone make the same model file.
 func commandLine(cmd *cobra.Command) string {
@@ -256,7 +208,7 @@ func commandLine(cmd *cobra.Command) string {
 		if slices.Contains([]string{"out", "report", "plot", "json", "quiet", "verbose"}, f.Name) {
 			return
 		}
-		for _, v := range values(f) {
+		for _, v := range cli.Values(f) {
 			switch {
 			case f.Value.Type() != "bool":
 				words = append(words, "--"+f.Name, shellWord(v))
@@ -268,14 +220,6 @@ func commandLine(cmd *cobra.Command) string {
 		}
 	})
 	return strings.Join(words, " ")
-}
-
-// values are those of a flag that may be repeated, or its one value.
-func values(f *pflag.Flag) []string {
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		return list.GetSlice()
-	}
-	return []string{f.Value.String()}
 }
 
 var plainWord = regexp.MustCompile(`^[-\w./:,=+@%]+$`)

@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/host"
@@ -123,8 +124,13 @@ func (c *learning) begin() error {
 	if len(d.grams) > 0 && len(opt.Kernels) > 0 {
 		return errors.New("--kernel makes kernels of --x: with --gram leave it out")
 	}
-	if err := errors.Join(c.s.check(c.cmd, d), checkFile(c.cmd, "out"), checkPlot(c.plot),
-		checkFile(c.cmd, "report")); err != nil {
+	if err := c.s.check(c.cmd, d); err != nil {
+		return err
+	}
+	if err := cli.CheckOutputs(c.cmd, "", "out", "report", "checkpoint", "plot"); err != nil {
+		return err
+	}
+	if err := checkPlot(c.plot); err != nil {
 		return err
 	}
 	if err := c.s.route(c.cmd, &c.m, d, opt); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
@@ -97,8 +98,10 @@ func (g *grangerFlags) run(cmd *cobra.Command) error {
 	if err := results.CheckGraph(g.out); err != nil {
 		return err
 	}
-	if err := errors.Join(checkFile(cmd, "checkpoint"), checkFile(cmd, "out"), checkPlot(g.plot),
-		checkFile(cmd, "report")); err != nil {
+	if err := cli.CheckOutputs(cmd, "", "checkpoint", "out", "report", "plot"); err != nil {
+		return err
+	}
+	if err := checkPlot(g.plot); err != nil {
 		return err
 	}
 	limit, err := g.apply()
@@ -300,6 +303,13 @@ func (g *grangerFlags) assess(
 	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *results.Graph,
 ) (err error) {
 	k := &keeper{path: g.checkpoint, other: g.world.Rank() > 0}
+	if k.path != "" && !k.other {
+		unlock, err := atomicfile.TryLock(k.path)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
 	if err := k.open(); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/export"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
@@ -125,7 +126,7 @@ func newReportCmd() *cobra.Command {
 			if out == "" {
 				return errors.New("give the page to write by --out")
 			}
-			if err := checkFile(cmd, "out"); err != nil {
+			if err := cli.CheckOutputs(cmd, "", "out"); err != nil {
 				return err
 			}
 			var all []results.Subject
@@ -179,7 +180,7 @@ func (e *exportFlags) run(cmd *cobra.Command) error {
 	case e.onnx != "" && cmd.Flags().Changed("package"):
 		return errors.New("--package names the package of a Go file: give that by --go")
 	}
-	if err := cmp.Or(checkFile(cmd, "go"), checkFile(cmd, "onnx")); err != nil {
+	if err := cli.CheckOutputs(cmd, "", "go", "onnx"); err != nil {
 		return err
 	}
 	model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(e.model) })

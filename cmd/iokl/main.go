@@ -36,13 +36,7 @@ func main() {
 }
 
 // run executes one command line and returns the exit status.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	defer func() {
-		if r := recover(); r != nil {
-			fmt.Fprintf(stderr, "iokl: internal error: %v\n", r)
-			code = status.Failed
-		}
-	}()
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	soft := debug.SetMemoryLimit(-1)
 	defer func() {
 		debug.SetMemoryLimit(soft)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/interrupt"
@@ -89,7 +90,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if _, err := p.apply(); err != nil {
 		return err
 	}
-	if err := cmp.Or(checkFile(cmd, "out"), checkTable(p.out)); err != nil {
+	if err := cmp.Or(cli.CheckOutputs(cmd, "", "out"), checkTable(p.out)); err != nil {
 		return err
 	}
 	model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(p.model) })

@@ -12,7 +12,9 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/internal/screen"
 )
 
 // progress shows a fit on standard error: on a screen a bar that moves with the share of settings
@@ -43,8 +45,11 @@ const (
 func newProgress(w io.Writer, m *machine, tol float64) *progress {
 	tol, _ = bcd.Tolerance(tol)
 	p := &progress{
-		w: w, bar: !m.quiet && !m.verbose && isTerminal(w), lines: m.verbose && !m.quiet, tol: tol,
+		w: w, lines: m.verbose && !m.quiet, tol: tol,
 		start: time.Now(), last: time.Now(), doing: "preparing", stop: func() {},
+	}
+	if t := cli.Terminal(w); t != nil && !m.quiet && !m.verbose {
+		p.w, p.bar = t, true
 	}
 	if p.bar || p.lines {
 		done, ended := make(chan struct{}), make(chan struct{})
@@ -77,7 +82,7 @@ func (p *progress) watch(done, ended chan struct{}) {
 func (p *progress) show(text string) {
 	p.last = time.Now()
 	if p.bar {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+		fmt.Fprintf(p.w, "\r\x1b[K%s", screen.Safe(text))
 		p.drawn = true
 		return
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
@@ -32,7 +33,7 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 		if p.json || p.y != "" && !p.fill.on {
 			return each(nil)
 		}
-		return each(csvSink(cmd.OutOrStdout(), model.OutputNames(), p.kept))
+		return each(csvSink(cli.Data(cmd.OutOrStdout()), model.OutputNames(), p.kept))
 	}
 	ext := strings.ToLower(filepath.Ext(p.out))
 	return atomicfile.Write(p.out, func(w io.Writer) error {

@@ -24,6 +24,7 @@ import (
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/schema"
+	"github.com/iokl/iokl/internal/screen"
 	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/stream"
 )
@@ -132,7 +133,7 @@ func onRanks(m *machine, f func(world *mpi.World) error) error {
 	}
 	if err := f(world); err != nil {
 		if world.Size() > 1 {
-			world.Abort("iokl: "+err.Error(), status.Of(err))
+			world.Abort(screen.Safe("iokl: "+err.Error()), status.Of(err))
 		}
 		return errors.Join(err, world.Close())
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
@@ -82,14 +83,14 @@ func (u *updateFlags) run(cmd *cobra.Command) error {
 	if u.opt.MaxBytes, err = u.apply(); err != nil {
 		return err
 	}
-	if u.out == u.model { // which has been read by the time it is replaced
-		err = atomicfile.Check(u.out)
-	} else {
-		err = checkFile(cmd, "out")
+	if err := cli.CheckOutputs(cmd, "model", "out"); err != nil {
+		return err
 	}
+	unlock, err := u.turn(cmd)
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(u.model) })
 	if err != nil {
 		return work(err)
@@ -105,6 +106,23 @@ func (u *updateFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	return u.update(cmd, model, d)
+}
+
+// turn waits until no other command updates the model in place, where this one is about to.
+func (u *updateFlags) turn(cmd *cobra.Command) (unlock func(), err error) {
+	if atomicfile.Target(u.out) != atomicfile.Target(u.model) {
+		return func() {}, nil
+	}
+	if unlock, err = atomicfile.TryLock(u.model); errors.Is(err, atomicfile.ErrLocked) {
+		if !u.quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), "iokl: waiting for another update of %s\n", u.model)
+		}
+		unlock, err = atomicfile.Lock(cmd.Context(), u.model)
+	}
+	if err != nil {
+		return nil, unfinished(cmd, err, ": nothing was saved")
+	}
+	return unlock, nil
 }
 
 // arriving reads the rows that arrive.

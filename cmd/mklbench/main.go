@@ -93,6 +93,9 @@ func newReportCmd() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckOutputs(cmd, "", "out"); err != nil {
+				return err
+			}
 			var files []*bench.File
 			for _, name := range args {
 				f, err := bench.ReadFile(name)

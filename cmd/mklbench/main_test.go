@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/cmd/internal/status"
+	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/build"
 )
 
@@ -47,6 +48,10 @@ func TestNonsense(t *testing.T) {
 		{"run digits --out " + dir + "/none/x.json", "none/x.json"},
 		{"run digits --cpuprofile " + dir + "/none/x", "none/x"},
 		{"run digits --pprof nowhere", "nowhere"},
+		{"run digits --out " + dir + "/r --trace " + dir + "/./r", "same file"},
+		{"run digits --out " + dir + "/r --plots " + dir + "/r", "same file"},
+		{"run digits --cpuprofile " + dir + "/r --memprofile " + dir + "/r", "same file"},
+		{"report " + text + " --out " + text, "same file"},
 		{"env more", "more"},
 		{"list more", "more"},
 		{"compare " + text, "accepts 2 arg(s)"},
@@ -63,6 +68,23 @@ func TestNonsense(t *testing.T) {
 			!strings.Contains(stderr, c.says) {
 			t.Errorf("mklbench %s says %q in %d lines", c.args, stderr, n)
 		}
+	}
+}
+
+// The file of results is that of one run at a time.
+func TestRunsAtOnce(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "r.json")
+	unlock, err := atomicfile.TryLock(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := mklbench(t, "run", quickest, "--out", out); status != exitFailed ||
+		!strings.Contains(stderr, "another process") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	unlock()
+	if status, _, stderr := mklbench(t, "run", quickest, "--quick", "--out", out); status != exitOK {
+		t.Errorf("when the file is free: status %d, %s", status, stderr)
 	}
 }
 

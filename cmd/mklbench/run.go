@@ -18,6 +18,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
 )
@@ -185,8 +186,20 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	env.Quick, env.Count, env.Data, env.Budget = f.quick, f.count, f.data, f.budget
-	if err := f.checkWritable(); err != nil {
+	if err := cli.CheckOutputs(cmd, "", "out", "plots", "cpuprofile", "memprofile", "trace"); err != nil {
 		return err
+	}
+	if f.plots != "" {
+		if err := os.MkdirAll(f.plots, 0o777); err != nil {
+			return err
+		}
+	}
+	if f.out != "" {
+		unlock, err := atomicfile.TryLock(f.out)
+		if err != nil {
+			return status.Failure(fmt.Errorf("--out: %w", err))
+		}
+		defer unlock()
 	}
 	if err := f.keep(env); err != nil {
 		return err
@@ -227,19 +240,6 @@ func (f *runFlags) keep(env *bench.Env) error {
 		return fmt.Errorf("%s: %w", f.out, err)
 	}
 	return nil
-}
-
-// checkWritable fails before minutes of measuring rather than after.
-func (f *runFlags) checkWritable() error {
-	if f.plots != "" {
-		if err := os.MkdirAll(f.plots, 0o777); err != nil {
-			return err
-		}
-	}
-	if f.out == "" {
-		return nil
-	}
-	return atomicfile.Check(f.out)
 }
 
 // show writes the outcome wherever it was asked for.

@@ -53,8 +53,8 @@ type client struct {
 
 func newClient(address, path string, body any) *client {
 	text := must(json.Marshal(body))
-	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", path, address,
-		len(text), text)
+	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+		"Content-Length: %d\r\n\r\n%s", path, address, len(text), text)
 	c := must(net.Dial("tcp", address))
 	return &client{c, request, bufio.NewReader(c)}
 }

@@ -9,21 +9,34 @@
 //
 // Single rows that wait for a processor are predicted together, at a fraction of the time. A number that is null is
 // missing. Requests that make no sense are answered by status 400 and {"error": "..."}.
+//
+// Where the environment has SERVICE_TOKEN, requests need the header "Authorization: Bearer" with its value. Bodies are
+// of the type application/json. Requests that pages of other origins have a browser send are refused, but for those of
+// -origin. Bodies have at most 8 MB, and all that are being answered together 32 MB: memory of some 20 times as much
+// holds their numbers; more are answered by status 503. An update of a file that another program has replaced is
+// answered by status 409: reload it first.
 package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"math"
+	"mime"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -39,20 +52,22 @@ func main() {
 	listen := flag.String("listen", "localhost:8080", "address to serve at")
 	window := flag.Int("window", 0, "rows that the model keeps at most: the oldest leave (0: all)")
 	prepare := flag.Bool("prepare", false, "make updates of few rows fast, by O(l³) operations first and now and then")
+	origin := flag.String("origin", "", "origin, as https://example.org, whose pages may send requests too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *path, *listen, *window, *prepare); err != nil {
+	if err := run(ctx, *path, *listen, *origin, *window, *prepare); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run serves until ctx is cancelled; requests that are being answered have ten seconds to end.
-func run(ctx context.Context, path, listen string, window int, prepare bool) error {
+func run(ctx context.Context, path, listen, origin string, window int, prepare bool) error {
 	s, err := newService(ctx, path, window, prepare)
 	if err != nil {
 		return err
 	}
+	s.token, s.origin = os.Getenv("SERVICE_TOKEN"), origin
 	server := &http.Server{Addr: listen, Handler: s.handler(), ReadTimeout: time.Minute}
 	done := make(chan error, 1)
 	go func() {
@@ -75,6 +90,9 @@ type service struct {
 	model    atomic.Pointer[iokl.Model]
 	changing sync.Mutex
 	stats    map[string]*metrics // by path of the request
+	token    string              // that requests need; "" for none
+	origin   string              // of pages that may send requests; "" for none
+	bodies   atomic.Int64        // bytes of the requests that are being answered
 
 	blocks  chan struct{} // holds one for each block of rows that is being predicted, as many as there are processors
 	joining sync.Mutex
@@ -114,8 +132,7 @@ func (s *service) handler() http.Handler {
 		s.stats[path] = m
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			start := time.Now()
-			r.Body = http.MaxBytesReader(w, r.Body, 64<<20)
-			v, err := f(r)
+			v, err := s.admitted(w, r, f)
 			status := answer(w, v, err)
 			m.note(time.Since(start), status)
 		})
@@ -123,8 +140,75 @@ func (s *service) handler() http.Handler {
 	handle("/predict", s.predict)
 	handle("/update", s.update)
 	handle("/reload", s.reload)
-	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.permitted(r); err != nil {
+			answer(w, nil, err)
+			return
+		}
+		s.metrics(w, r)
+	})
 	return mux
+}
+
+const (
+	maxBody   = 8 << 20
+	maxBodies = 32 << 20
+	overhead  = 8 << 10 // bytes that a request without a body counts for
+)
+
+// refusal is an error with the status that answers it.
+type refusal struct {
+	status int
+	error
+}
+
+func refuse(status int, format string, args ...any) error {
+	return refusal{status, fmt.Errorf(format, args...)}
+}
+
+// permitted refuses requests without the token, and those of pages of other origins, which a browser sends for whoever
+// looks at them. Names of hosts do not make an origin that of the service: a page's own name may come to stand for this
+// computer.
+func (s *service) permitted(r *http.Request) error {
+	given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.token)) // of one length
+	if s.token != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 0 {
+		return refuse(http.StatusUnauthorized, "the header Authorization: Bearer has not the token of this service")
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" || origin == s.origin {
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Host != r.Host || u.Hostname() != "localhost" && net.ParseIP(u.Hostname()) == nil {
+		return refuse(http.StatusForbidden, "pages of %q may not send requests: start the service with -origin", origin)
+	}
+	return nil
+}
+
+// admitted answers a request that is permitted, of a type and a length that are read, by f.
+func (s *service) admitted(w http.ResponseWriter, r *http.Request, f func(*http.Request) (any, error)) (any, error) {
+	if err := s.permitted(r); err != nil {
+		return nil, err
+	}
+	length := r.ContentLength
+	if length != 0 {
+		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+			return nil, refuse(http.StatusUnsupportedMediaType, "the Content-Type is %q, not application/json",
+				r.Header.Get("Content-Type"))
+		}
+	}
+	if length < 0 || length > maxBody { // the length is unknown, or the reader below ends with an error
+		length = maxBody
+	}
+	length += overhead
+	defer s.bodies.Add(-length)
+	if s.bodies.Add(length) > maxBodies {
+		w.Header().Set("Retry-After", "1")
+		return nil, refuse(http.StatusServiceUnavailable, "too many requests at once: try again")
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	return f(r)
 }
 
 // answer writes v or the error as JSON.
@@ -132,9 +216,14 @@ func answer(w http.ResponseWriter, v any, err error) (status int) {
 	status = http.StatusOK
 	if err != nil {
 		status = http.StatusInternalServerError
+		var refused refusal
 		switch {
+		case errors.As(err, &refused):
+			status = refused.status
 		case errors.As(err, new(*http.MaxBytesError)):
 			status = http.StatusRequestEntityTooLarge
+		case errors.Is(err, iokl.ErrChanged):
+			status = http.StatusConflict
 		case errors.Is(err, iokl.ErrInput):
 			status = http.StatusBadRequest
 		default:
@@ -158,7 +247,15 @@ func read(r *http.Request) (*request, error) {
 	q := new(request)
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
-	if err := d.Decode(q); err != nil {
+	err := d.Decode(q)
+	if err == nil {
+		if _, err = d.Token(); err == nil {
+			err = errors.New("more follows the JSON object")
+		} else if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	if err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return nil, err
 		}

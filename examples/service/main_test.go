@@ -190,6 +190,9 @@ func TestRefuses(t *testing.T) {
 		{"/predict", `{"rows": [[1,2,"x"]]}`, 400, "string"},
 		{"/predict", `{"rows": [[1,2,1e999]]}`, 400, "1e999"},
 		{"/predict", `{"row": [[1,2,3]]}`, 400, "unknown field"},
+		{"/predict", `{"rows": [[1,2,3]]} garbage`, 400, "invalid character"},
+		{"/predict", `{"rows": [[1,2,3]]}{"rows": [[1,2,3]]}`, 400, "more follows"},
+		{"/predict", `{"rows": [[1,2,3]]}` + "\n \t", 200, ""},
 		{"/predict", `{"rows": [[1,2,3]], "targets": [[1,2]]}`, 400, "/update"},
 		{"/predict", `{"rows": [[` + strings.Repeat("1,", 33<<20) + `1]]}`, 413, "large"},
 		{"/update", `{"rows": [[1,2,3]]}`, 400, "no targets"},
@@ -214,7 +217,7 @@ func TestRefuses(t *testing.T) {
 	}
 	text, err := io.ReadAll(r.Body)
 	for _, line := range []string{
-		`iokl_samples 20`, `iokl_failed_total{path="/predict"} 10`, `iokl_seconds_count{path="/predict"} 11`,
+		`iokl_samples 20`, `iokl_failed_total{path="/predict"} 12`, `iokl_seconds_count{path="/predict"} 14`,
 		`iokl_seconds_bucket{path="/update",le="+Inf"} 2`,
 	} {
 		if err != nil || !strings.Contains(string(text), line+"\n") {
@@ -248,6 +251,155 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// ask sends a request with headers, and returns the status and the error in the answer.
+func ask(t *testing.T, method, url, body string, headers ...string) (int, string) {
+	t.Helper()
+	r := must(http.NewRequest(method, url, strings.NewReader(body)))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+	}
+	a := must(http.DefaultClient.Do(r))
+	defer a.Body.Close()
+	var p predicted
+	_ = json.NewDecoder(a.Body).Decode(&p) // /metrics is no JSON
+	return a.StatusCode, p.Error
+}
+
+// Requests of foreign pages, of other types or without the token are refused, whatever they ask for.
+func TestPermits(t *testing.T) {
+	s, server := start(t, saved(t, 20, 3), 0, false)
+	s.origin = "https://app.example"
+	own := server.URL // an address, no name
+	named := "http://rebound.example:" + own[strings.LastIndexByte(own, ':')+1:]
+	const body, kind, json = `{"rows": [[1,2,3]]}`, "Content-Type", "application/json"
+	for _, c := range []struct {
+		name    string
+		headers []string
+		status  int
+	}{
+		{"JSON", []string{kind, json}, 200},
+		{"JSON of a character set", []string{kind, json + "; charset=utf-8"}, 200},
+		{"no type", nil, 415},
+		{"a form", []string{kind, "application/x-www-form-urlencoded"}, 415},
+		{"text", []string{kind, "text/plain"}, 415},
+		{"no type at all", []string{kind, ";"}, 415},
+		{"foreign", []string{kind, json, "Origin", "https://evil.example"}, 403},
+		{"opaque", []string{kind, json, "Origin", "null"}, 403},
+		{"longer", []string{kind, json, "Origin", own + ".evil.example"}, 403},
+		{"another port", []string{kind, json, "Origin", "http://127.0.0.1:1"}, 403},
+		{"a name that stands for it", []string{kind, json, "Origin", named, "Host", named[len("http://"):]}, 403},
+		{"its own", []string{kind, json, "Origin", own}, 200},
+		{"an allowed one", []string{kind, json, "Origin", "https://app.example"}, 200},
+	} {
+		if status, says := ask(t, "POST", own+"/predict", body, c.headers...); status != c.status {
+			t.Errorf("%s: status %d, %s", c.name, status, says)
+		}
+	}
+	s.token = "secret"
+	for _, c := range []struct {
+		auth   string
+		status int
+	}{
+		{"", 401},
+		{"Bearer", 401},
+		{"Bearer ", 401},
+		{"Bearer secre", 401},
+		{"Bearer secrets", 401},
+		{"Basic secret", 401},
+		{"Bearer secret", 200},
+	} {
+		for _, path := range []string{"POST /predict", "POST /update", "POST /reload", "GET /metrics"} {
+			method, path, _ := strings.Cut(path, " ")
+			text := map[string]string{
+				"/predict": body, "/update": `{"rows": [[1,2,3]], "targets": [[1,2]]}`,
+			}[path]
+			if status, says := ask(t, method, own+path, text, kind, json, "Authorization", c.auth); status != c.status {
+				t.Errorf("%s with %q: status %d, %s", path, c.auth, status, says)
+			}
+		}
+	}
+	if l := s.model.Load().Certificate().Samples; l != 21 { // of the one update that was let in
+		t.Error(l, "samples")
+	}
+}
+
+// Bodies that are being read together have a bound, of which nothing is left taken when they end.
+func TestBodies(t *testing.T) {
+	s, server := start(t, saved(t, 20, 3), 0, false)
+	var open []*io.PipeWriter
+	var reading sync.WaitGroup
+	statuses := make(chan int, 100)
+	const most = maxBodies / (maxBody + overhead)
+	for range most { // of unknown length, and still to come
+		r, w := io.Pipe()
+		open = append(open, w)
+		reading.Go(func() {
+			a, err := http.Post(server.URL+"/predict", "application/json", r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = a.Body.Close()
+			statuses <- a.StatusCode
+		})
+	}
+	for s.bodies.Load() < most*(maxBody+overhead) {
+		time.Sleep(time.Millisecond)
+	}
+	large := `{"rows": [[` + strings.Repeat("1,", maxBody/2-20) + `1]]}`
+	if status, says := ask(t, "POST", server.URL+"/predict", large, "Content-Type", "application/json"); status != 503 {
+		t.Errorf("one more: status %d, %s", status, says)
+	}
+	for _, w := range open {
+		_, _ = io.WriteString(w, `{"rows": [[1,2,3]]}`)
+		_ = w.Close()
+	}
+	reading.Wait()
+	for range most {
+		if status := <-statuses; status != 200 {
+			t.Errorf("status %d of a slow request", status)
+		}
+	}
+	if status, says := ask(t, "POST", server.URL+"/predict", large, "Content-Type", "application/json"); status != 400 {
+		t.Errorf("when they have ended: status %d, %s", status, says)
+	}
+	if n := s.bodies.Load(); n != 0 {
+		t.Errorf("%d bytes are still taken", n)
+	}
+}
+
+// Services that keep one file do not undo each other's updates: the second is told, and goes on after it has read the
+// file again.
+func TestSharedFile(t *testing.T) {
+	path := saved(t, 20, 3)
+	a, first := start(t, path, 0, false)
+	b, second := start(t, path, 0, false)
+	body := `{"rows": [[1,2,3]], "targets": [[1,2]]}`
+	for _, c := range []struct {
+		url    string
+		status int
+	}{
+		{first.URL + "/update", 200},
+		{first.URL + "/update", 200},
+		{second.URL + "/update", 409},
+		{second.URL + "/reload", 200},
+		{second.URL + "/update", 200},
+		{first.URL + "/update", 409},
+	} {
+		if status, says := ask(t, "POST", c.url, body, "Content-Type", "application/json"); status != c.status {
+			t.Errorf("%s: status %d, want %d: %s", c.url, status, c.status, says)
+		}
+	}
+	l := must(iokl.Load(path)).Certificate().Samples
+	i, j := a.model.Load().Certificate().Samples, b.model.Load().Certificate().Samples
+	if l != 23 || i != 22 || j != 23 {
+		t.Errorf("%d samples in the file, %d and %d in the services", l, i, j)
+	}
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -258,7 +410,7 @@ func must[T any](v T, err error) T {
 // TestMain serves where a test has started this process for it.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("SERVICE_TEST_SERVE"); path != "" {
-		if err := run(context.Background(), path, os.Getenv("SERVICE_TEST_LISTEN"), 2000, true); err != nil {
+		if err := run(context.Background(), path, os.Getenv("SERVICE_TEST_LISTEN"), "", 2000, true); err != nil {
 			log.Fatal(err)
 		}
 		return

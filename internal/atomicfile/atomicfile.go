@@ -4,9 +4,11 @@ package atomicfile
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -25,15 +27,20 @@ import (
 // The argument of write is an [io.WriterAt] too, for bytes that went to it before, unless path
 // is no regular file.
 //
-// The new file keeps the permissions of the one it replaces. A symbolic link is
-// followed, and what is no regular file (a pipe, a device) is written to directly.
+// The new file keeps the permissions of the one it replaces. Symbolic links are followed, see [Target], and what is no
+// regular file (a pipe, a device) is written to directly.
 func Write(path string, write func(io.Writer) error) error {
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		path = p
-	}
+	return replace(Target(path), write, func() error { return nil })
+}
+
+// replace is Write to the file that path names itself, unless check, which is called when all bytes are there and no
+// other call is about to replace the file, returns an error.
+func replace(path string, write func(io.Writer) error, check func() error) error {
 	mode := os.FileMode(0o666)
 	replaced, err := os.Stat(path)
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
 	case err == nil && replaced.IsDir():
 		return fmt.Errorf("%s is a folder", path)
 	case err == nil && !replaced.Mode().IsRegular():
@@ -47,13 +54,13 @@ func Write(path string, write func(io.Writer) error) error {
 		return err
 	}
 	lock(f)
-	temporaries.Store(f.Name(), nil)
-	defer temporaries.Delete(f.Name())
-	if err := fill(f, write); err != nil {
-		os.Remove(f.Name())
-		return err
+	besides.Store(f.Name(), nil)
+	defer besides.Delete(f.Name())
+	err = fill(f, write)
+	if err == nil {
+		err = rename(f.Name(), path, check)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err != nil {
 		os.Remove(f.Name())
 		return err
 	}
@@ -61,13 +68,31 @@ func Write(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// temporaries are the names of the files that are being written.
-var temporaries sync.Map
+// renameTime bounds the wait for another process that is renaming to the same path.
+const renameTime = 10 * time.Second
 
-// Abandon removes the temporary files of all calls of Write that have not returned:
-// those calls then fail. It is for a process that is about to end.
+// rename gives a file the name path, unless check returns an error. No other call of rename to path runs meanwhile.
+func rename(from, path string, check func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), renameTime)
+	defer cancel()
+	unlock, err := Lock(ctx, path+".tmp") // path itself may be locked by the caller
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := check(); err != nil {
+		return err
+	}
+	return os.Rename(from, path)
+}
+
+// besides are the names of the files beside those that are being written, and of locks.
+var besides sync.Map
+
+// Abandon removes the temporary files of all calls of Write that have not returned, which then fail, and those of
+// locks. It is for a process that is about to end.
 func Abandon() {
-	temporaries.Range(func(name, _ any) bool {
+	besides.Range(func(name, _ any) bool {
 		os.Remove(name.(string))
 		return true
 	})
@@ -173,9 +198,7 @@ func syncFolder(dir string) {
 // Check reports whether Write can be expected to work at path: that the folder is
 // there and takes a new file. It leaves nothing behind.
 func Check(path string) error {
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		path = p
-	}
+	path = Target(path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder", path)
 	} else if err == nil && !info.Mode().IsRegular() {

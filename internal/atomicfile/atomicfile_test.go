@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -124,7 +125,7 @@ func TestWriteFullDevice(t *testing.T) {
 	}
 }
 
-// The child of TestKill and TestFileLimit writes a large second version for as long as it lives.
+// A child process writes a large second version for as long as it lives, or does what its variable says.
 const childEnv = "ATOMICFILE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -135,6 +136,22 @@ func TestMain(m *testing.M) {
 }
 
 func child(path string) int {
+	if path, is := strings.CutPrefix(path, "count:"); is {
+		if err := count(path); err != nil {
+			os.Stderr.WriteString(err.Error())
+			return 3
+		}
+		return 0
+	}
+	if path, is := strings.CutPrefix(path, "lock:"); is {
+		unlock, err := TryLock(path)
+		if err != nil {
+			return 3
+		}
+		defer unlock()
+		os.Stdout.WriteString("held\n")
+		time.Sleep(time.Hour)
+	}
 	block := bytes.Repeat([]byte{'n'}, 1<<16)
 	err := Write(path, func(w io.Writer) error {
 		for i := range 64 {

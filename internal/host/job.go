@@ -20,6 +20,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/screen"
 )
 
 // Progress is where the work stands.
@@ -132,7 +133,7 @@ func (j *Job) Line(show func(line string) error, drop bool) error {
 func (j *Job) notify(line string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.lines = append(j.lines, line)
+	j.lines = append(j.lines, screen.Safe(line))
 }
 
 func (j *Job) watch(p iokl.Progress) {

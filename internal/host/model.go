@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/screen"
 )
 
 // Model is a model that a host keeps.
@@ -53,7 +54,10 @@ func Decode(b []byte) (*Model, error) {
 
 // JSON says what the model is: all but its numbers by sample.
 func (m *Model) JSON() ([]byte, error) {
-	L := m.OutputKernel()
+	L, warnings := m.OutputKernel(), m.Warnings()
+	for k, line := range warnings {
+		warnings[k] = screen.Safe(line)
+	}
 	var axis [][]float64
 	if points, _ := m.OutputAxis(); points != nil {
 		for i := range points.RawMatrix().Rows {
@@ -78,8 +82,9 @@ func (m *Model) JSON() ([]byte, error) {
 		Relevance      []float64        `json:"relevance"`
 		Warnings       []string         `json:"warnings"`
 	}{
-		m.String(), m.Certificate(), m.Chosen(), m.Options(), m.IntervalFolds(), m.InputNames(), axis, m.OutputNames(), m.Classes(),
-		m.KernelNames(), m.Eta(), m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), m.Warnings(),
+		screen.Safe(m.String()), m.Certificate(), m.Chosen(), m.Options(), m.IntervalFolds(), m.InputNames(), axis,
+		m.OutputNames(), m.Classes(), m.KernelNames(), m.Eta(), m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(),
+		warnings,
 	}, nil)
 }
 

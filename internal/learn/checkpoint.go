@@ -25,21 +25,26 @@ type checkpointer struct {
 }
 
 // checkpointing makes a fit of p with the options so start from its checkpoint, when
-// there is one, and keep it up to date. The returned function ends that: it writes
+// there is one, and keep it up to date, alone. The returned function ends that: it writes
 // what is not in the file yet.
 func (m *Method) checkpointing(p *bcd.Problem, so *bcd.Options) (end func() error, err error) {
 	if m.Checkpoint == "" {
 		return func() error { return nil }, nil
 	}
+	unlock, err := atomicfile.TryLock(m.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
 	c := &checkpointer{path: m.Checkpoint, p: p, trace: so.Trace, written: time.Now()}
 	if so.Start, err = c.read(); err != nil {
+		unlock()
 		return nil, err
 	}
 	if so.Start != nil {
 		m.Say("going on after the %d outer iterations of %s", so.Start.Iter, c.path)
 	}
 	so.Trace = c.step
-	return c.flush, nil
+	return func() error { defer unlock(); return c.flush() }, nil
 }
 
 // read returns the state in the file, or nil when there is no file yet but can be.

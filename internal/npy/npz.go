@@ -12,6 +12,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/iokl/iokl/internal/zipfile"
 )
 
 // Archive reads the members of a .npz file.
@@ -26,7 +28,7 @@ const maxDirectory = 8 << 20
 // NewArchive opens the archive of size bytes in r. Members that share bytes or a name are an error.
 func NewArchive(r io.ReaderAt, size int64) (*Archive, error) {
 	directory := &atMost{r, maxDirectory}
-	z, err := zip.NewReader(directory, size)
+	z, err := zipfile.Open(directory, size)
 	if err != nil {
 		return nil, bad("no whole .npz archive (%v)", err)
 	}

@@ -3,6 +3,7 @@
 package page
 
 import (
+	"cmp"
 	_ "embed" // page.html
 	"fmt"
 	"html/template"
@@ -12,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/screen"
 )
 
 //go:embed page.html
@@ -43,7 +45,10 @@ func (s *Section) Add(blocks ...template.HTML) {
 }
 
 // Write writes the page.
-func (p *Page) Write(w io.Writer) error { return shapes.ExecuteTemplate(w, "page", p) }
+func (p *Page) Write(w io.Writer) error {
+	out := &screen.Writer{W: w} // HTML has no way to write control characters
+	return cmp.Or(shapes.ExecuteTemplate(out, "page", p), out.End())
+}
 
 // block is what the template of that name makes of v.
 func block(name string, v any) template.HTML {

@@ -20,6 +20,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/screen"
 )
 
 // Blue is the first colour of all pictures.
@@ -128,6 +129,9 @@ func (f *Figure) Save(dir string) (files []string, err error) {
 		legend.Draw(draw.Crop(c, f.Width+gap, 0, 0, -top))
 		path := filepath.Join(dir, f.Name+format.ending)
 		err := atomicfile.Write(path, func(w io.Writer) error {
+			if format.ending == ".svg" {
+				w = &screen.Writer{W: w} // XML has no way to write control characters
+			}
 			_, err := format.canvas.WriteTo(w)
 			return err
 		})

@@ -5,6 +5,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -157,6 +158,9 @@ func (t *jsonRows) read() error {
 		case token == json.Delim('[') && !array && t.rows == nil:
 			array = true
 		case token == json.Delim(']') && array:
+			if _, err := t.d.Token(); !errors.Is(err, io.EOF) {
+				return cmp.Or(err, errors.New("more follows the array"))
+			}
 			return nil
 		case token == json.Delim('{'):
 			t.row, t.bytes = make([]string, len(t.names), len(t.names)+1), 0

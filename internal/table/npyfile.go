@@ -37,8 +37,8 @@ func newNpyReader(s *source, opt Options) (Reader, error) {
 		return nil, err
 	}
 	need := int64(h.Bytes) + int64(h.Len())*int64(h.Size)
-	if s.size >= 0 && s.size < need {
-		return nil, bad("%s: cut short: %d bytes where shape %v needs %d", s.name, s.size, h.Shape, need)
+	if s.size >= 0 && s.size != need {
+		return nil, bad("%s: cut short or damaged: %d bytes where shape %v needs %d", s.name, s.size, h.Shape, need)
 	}
 	if s.size < 0 && h.Fortran && cols > 1 {
 		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or "+
@@ -66,12 +66,12 @@ func (r *npyReader) Rows() int {
 const block = 1 << 20
 
 func (r *npyReader) Read(dst blas.General) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
 	k := min(dst.Rows, r.rows-r.next)
 	if k == 0 {
 		return 0, io.EOF
-	}
-	if r.err != nil {
-		return 0, r.err
 	}
 	read := r.readRows
 	if r.h.Fortran && r.cols > 1 {
@@ -88,7 +88,9 @@ func (r *npyReader) Read(dst blas.General) (int, error) {
 	if err != nil {
 		r.err = err
 	}
-	r.next += n
+	if r.next += n; r.next == r.rows && r.src.size < 0 && r.err == nil {
+		r.err = named(r.src.name, r.src.end())
+	}
 	if n == 0 {
 		return 0, r.err
 	}

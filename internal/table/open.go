@@ -23,6 +23,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/zipfile"
 )
 
 // source is an open file: a stream, and random access where the file as it lies
@@ -185,6 +186,9 @@ func readArray(name string) (*npy.Array, error) {
 	switch kind(s) {
 	case ".npy":
 		arr, err := npy.Read(s.r, s.size)
+		if err == nil {
+			err = s.end()
+		}
 		return arr, named(name, err)
 	case ".npz":
 		return s.array()
@@ -223,15 +227,21 @@ func (s *source) array() (*npy.Array, error) {
 	return arr, named(s.name, err)
 }
 
-// named puts the file before a message of package npy.
+// named puts the file before what was found in reading it.
 func named(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, npy.ErrFormat) {
-		return bad("%s: %v", name, err)
+	return bad("%s: %v", name, err)
+}
+
+// end reads what is left behind an array to its end, where the checksums of what is packed are verified.
+func (s *source) end() error {
+	n, err := io.Copy(io.Discard, s.r)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%d bytes follow the array", n)
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return err
 }
 
 // fromArray makes a table of a one- or two-dimensional array.
@@ -345,7 +355,7 @@ func (s *source) unzip() error {
 	if err != nil {
 		return err
 	}
-	z, err := zip.NewReader(data, size)
+	z, err := zipfile.Open(data, size)
 	if err != nil {
 		return bad("%s: %v", s.name, err)
 	}
@@ -372,14 +382,15 @@ func (s *source) unzip() error {
 
 // decode puts readers of gzip and of UTF-16 in front where the first bytes ask for them.
 func (s *source) decode() error {
-	if head, _ := s.r.Peek(2); string(head) == "\x1f\x8b" {
+	head, _ := s.r.Peek(2)
+	if packed := strings.HasSuffix(strings.ToLower(s.name), ".gz"); packed || string(head) == "\x1f\x8b" {
 		z, err := gzip.NewReader(s.r)
 		if err != nil {
 			return bad("%s: not a gzip file: %v", s.name, err)
 		}
 		s.r, s.at, s.size = buffered(z), nil, -1
 	}
-	head, _ := s.r.Peek(4)
+	head, _ = s.r.Peek(4)
 	order, ok := utf16Order(head)
 	if ok {
 		text := unicode.UTF16(order, unicode.UseBOM).NewDecoder()

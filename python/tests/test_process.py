@@ -175,3 +175,37 @@ def test_without_sklearn(table, tmp_path):
         pickle.dump(table, f)
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "t")], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+_ADDING = """
+import sys, numpy as np, iokl
+for attempt in range(100):
+    model = iokl.load(sys.argv[1])
+    model.partial_fit(np.full((1, 3), float(sys.argv[2])), np.zeros((1, 2)))
+    try:
+        model.save(sys.argv[1])
+        break
+    except OSError as e:
+        assert "changed since it was read" in str(e), e
+else:
+    sys.exit("never saved")
+"""
+
+
+def test_processes_that_update_one_file(table, tmp_path):
+    X, Y = table
+    file = tmp_path / "model.iokl"
+    iokl.IOKLRegressor(**QUICK).fit(X, Y).save(file)
+    stale = iokl.load(file)
+    started = [subprocess.Popen([sys.executable, "-c", _ADDING, str(file), str(k)]) for k in range(4)]
+    assert [p.wait(timeout=300) for p in started] == [0] * 4
+    assert iokl.load(file).certificate_["samples"] == len(X) + 4
+    with pytest.raises(OSError, match="changed since it was read"):
+        stale.save(file)
+    stale.save(tmp_path / "other.iokl")
+
+
+def test_messages_do_not_control_terminals():
+    with pytest.raises((ValueError, OSError), match=r"\\u001b") as e:
+        iokl.load("none\x1b[2J")
+    assert "\x1b" not in str(e.value)

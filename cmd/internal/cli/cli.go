@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/instructions"
+	"github.com/iokl/iokl/internal/screen"
 )
 
 // New is the command of that name with its subcommands. The folder help has a file for it and for each of them: a line,
@@ -81,30 +83,53 @@ func helpText(help fs.FS, name string) string {
 
 // Run executes one command line and returns the exit status.
 func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
-	out := &sticky{w: stdout}
+	out, log := &screen.Writer{W: stdout}, &screen.Writer{W: stderr}
 	root.SetArgs(args)
 	root.SetOut(out)
-	root.SetErr(stderr)
+	root.SetErr(log)
 	err := instructions.Check()
 	if err == nil {
-		err = root.ExecuteContext(ctx)
+		err = execute(ctx, root)
 	}
-	if out.err != nil {
-		err = status.Failure(fmt.Errorf("standard output: %w", out.err))
+	if e := out.End(); e != nil {
+		err = status.Failure(fmt.Errorf("standard output: %w", e))
 	}
-	return status.End(stderr, root.Name(), err)
+	code := status.End(log, root.Name(), err)
+	_ = log.End() // there is nowhere to say that it could not be written to
+	return code
 }
 
-// sticky remembers that writing failed, for those that do not look.
-type sticky struct {
-	w   io.Writer
-	err error
+// execute runs the command that the arguments name. A panic is a failure.
+func execute(ctx context.Context, root *cobra.Command) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = status.Failure(fmt.Errorf("internal error: %v", r))
+		}
+	}()
+	return root.ExecuteContext(ctx)
 }
 
-func (s *sticky) Write(b []byte) (int, error) {
-	n, err := s.w.Write(b)
-	if err != nil && s.err == nil {
-		s.err = err
+// Terminal is the terminal that a command's writer of text ends at, to be written to as it is, or nil.
+func Terminal(w io.Writer) io.Writer {
+	s, ok := w.(*screen.Writer)
+	if !ok {
+		return nil
 	}
-	return n, err
+	f, ok := s.W.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil
+	}
+	return s.Raw()
+}
+
+// Data is a command's writer of text as one of data, which reach files and pipes as they are.
+func Data(w io.Writer) io.Writer {
+	if s, ok := w.(*screen.Writer); ok && Terminal(w) == nil {
+		return s.Raw()
+	}
+	return w
 }

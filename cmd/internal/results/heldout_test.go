@@ -14,7 +14,7 @@ import (
 func TestErrorsAtScales(t *testing.T) {
 	for _, scale := range []float64{1e-200, 1e-100, 1, 1e100, 1e200} {
 		Y, F := mat.NewDense(4, 1, []float64{0, scale, 3 * scale, scale}), mat.NewDense(4, 1, nil)
-		e := fitError(F, Y, 0)
+		e := fitError(F, Y, nil, 0)
 		for _, v := range []struct{ got, want float64 }{
 			{e.RMSE, math.Sqrt(11. / 4)},
 			{e.Deviation, math.Sqrt(19) / 4},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/zipfile"
 )
 
 func init() {
@@ -32,7 +33,12 @@ const maxBytes = 4 << 30
 
 // Read reads a sheet, the first one where name is "", as rows of text: numbers in full precision, whatever the format
 // shows of them, and cells that are formatted as dates as 2006-01-02, with the time of day where it is not midnight.
-func Read(r io.Reader, name string) ([][]string, error) {
+func Read(r io.Reader, name string) (rows [][]string, err error) {
+	defer func() {
+		if recover() != nil { // as the parser answers some parts that do not fit together
+			rows, err = nil, errors.New("not a whole workbook: its structure is broken")
+		}
+	}()
 	held := memory.Grow("a workbook", "save the sheet as CSV, or allow more (--memory)")
 	defer held.Free()
 	data, err := memory.ReadAll(r, "a workbook")
@@ -41,6 +47,9 @@ func Read(r io.Reader, name string) ([][]string, error) {
 	}
 	if err := measure(data, held); err != nil {
 		return nil, err
+	}
+	if err := zipfile.Verify(bytes.NewReader(data), int64(len(data))); err != nil {
+		return nil, fmt.Errorf("not a whole workbook: %w", err)
 	}
 	f, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipSizeLimit: maxBytes, RawCellValue: true})
 	if err != nil {
@@ -57,7 +66,7 @@ func Read(r io.Reader, name string) ([][]string, error) {
 	if k, err := f.GetSheetIndex(name); err != nil || k < 0 {
 		return nil, fmt.Errorf("has no sheet %q: it has %s", name, strings.Join(names, ", "))
 	}
-	rows, err := rowsOf(f, name, held)
+	rows, err = rowsOf(f, name, held)
 	if err != nil {
 		return nil, fmt.Errorf("sheet %s: %w", name, err)
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/kernel"
@@ -126,11 +125,6 @@ func vectorMember(name string, v []float64) member {
 	return member{name, npy.Array{Shape: []int{len(v)}, Data: v}}
 }
 
-// Save writes the model to a file, whole or not at all.
-func (m *Model) Save(path string, certificate any) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return m.Encode(w, certificate) })
-}
-
 // leastVersion is that of the format that knows all that is in the file.
 func (m *Model) leastVersion() int {
 	besideRanks := func(k kernel.Kernel) bool {
@@ -153,7 +147,7 @@ func (m *Model) leastVersion() int {
 	return 2
 }
 
-// Encode writes what Save puts into a file. certificate says how the fit ended, in JSON.
+// Encode writes a model file. certificate says how the fit ended, in JSON.
 func (m *Model) Encode(w io.Writer, certificate any) error {
 	cert, err := json.Marshal(certificate)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -86,6 +87,13 @@ func New(ctx context.Context, rows Rows, opt Options) (*Data, error) {
 	d := &Data{rows: rows, opt: opt}
 	if rows.Inputs < 1 || rows.Outputs < 1 {
 		return nil, fault.Input("the data are empty")
+	}
+	if opt.Checkpoint != "" {
+		unlock, err := atomicfile.TryLock(d.checkpoint())
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
 	}
 	saved, err := d.resume()
 	if err != nil {
