@@ -278,9 +278,6 @@ func (s *cholesky) apply(
 	l := X.Rows
 	groups := distinct(rho)
 	for i, g := range groups {
-		if err := ctx.Err(); err != nil {
-			return i, err
-		}
 		for i := range l {
 			out := blas.Row(s.low, i)[:i+1]
 			for j, v := range blas.Row(s.k, i)[:i+1] {
@@ -288,7 +285,11 @@ func (s *cholesky) apply(
 			}
 			out[i] += mu
 		}
-		if !be.Potrf(s.low) {
+		regular := blas.Until(ctx, be).Potrf(s.low)
+		if err := ctx.Err(); err != nil {
+			return i, err
+		}
+		if !regular {
 			return i, fmt.Errorf("%w: Cholesky's factorization breaks down at ρ/μ = %g", ErrNotSPD, rho[g[0]]/mu)
 		}
 		k := g[1] - g[0]
