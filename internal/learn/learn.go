@@ -72,6 +72,8 @@ type InMemory interface {
 	Data
 	// Sample is the data of these samples alone, in this order.
 	Sample(samples []int) (InMemory, error)
+	// Few is Sample with what all samples, or others, have taught about columns, which is not learned anew.
+	Few(samples []int) (InMemory, error)
 	// HeldOut returns the targets of the samples to test on, and what m, a model of the
 	// part to train on, predicts for them.
 	HeldOut(ctx context.Context, m *model.Model, s Split) (Y, F blas.General, err error)

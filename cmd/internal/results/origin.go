@@ -5,6 +5,7 @@ package results
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -81,14 +82,17 @@ const (
 )
 
 // Note notes in the model how it came about: the command, the columns that identify rows, its errors on held-out rows,
-// or on its own where held is nil, and effects of the inputs on the training data X and Y, which may be nil.
-func Note(model *iokl.Model, command, keep string, X *mat.Dense, Y mat.Matrix, held *iokl.HeldOut) error {
+// or on its own where held is nil, and effects of the inputs on the training data X and Y, which may be nil. Once ctx
+// has ended it leaves out what is measured on these.
+func Note(
+	ctx context.Context, model *iokl.Model, command, keep string, X *mat.Dense, Y mat.Matrix, held *iokl.HeldOut,
+) error {
 	o := Origin{Command: command, Keep: keep}
 	if held != nil {
 		o.holdOut(model, held)
 	}
-	if X != nil {
-		if err := o.measure(model, X.RawMatrix(), Y); err != nil {
+	if X != nil && ctx.Err() == nil {
+		if err := o.measure(ctx, model, X.RawMatrix(), Y); err != nil {
 			return err
 		}
 	}
@@ -167,7 +171,7 @@ func (o *Origin) compare(F *mat.Dense, Y mat.Matrix) {
 }
 
 // measure fills in effects, and errors on the rows given where none were held out.
-func (o *Origin) measure(model *iokl.Model, all blas.General, Y mat.Matrix) error {
+func (o *Origin) measure(ctx context.Context, model *iokl.Model, all blas.General, Y mat.Matrix) error {
 	rows := spaced(all.Rows, originRows)
 	X := takeRows(all, rows)
 	if o.Errors == nil {
@@ -185,7 +189,7 @@ func (o *Origin) measure(model *iokl.Model, all blas.General, Y mat.Matrix) erro
 	for j := range sd {
 		sd[j] = o.Errors[j].Deviation
 	}
-	return o.measureEffects(model, X, sd)
+	return o.measureEffects(ctx, model, X, sd)
 }
 
 // fitError compares column j of the predictions F with that of the targets Y,
@@ -221,8 +225,8 @@ func fitError(F *mat.Dense, Y mat.Matrix, j int) outputError {
 }
 
 // measureEffects shuffles one input at a time, and moves the most important ones
-// through their range; where that is too much work it leaves the effects out.
-func (o *Origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) error {
+// through their range; where that is too much work, or ctx ends, it leaves the effects out.
+func (o *Origin) measureEffects(ctx context.Context, model *iokl.Model, X *mat.Dense, sd []float64) error {
 	names := model.InputNames()
 	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, Active(model.Eta())),
 		len(names), len(model.OutputNames())))
@@ -237,6 +241,10 @@ func (o *Origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) e
 	order := rand.New(rand.NewPCG(model.Certificate().Seed, 21)).Perm(len(rows))
 	inputs := sourcesOf(model)
 	for k, in := range inputs {
+		if ctx.Err() != nil {
+			o.Effects = nil
+			return nil
+		}
 		moved := mat.DenseCopyOf(X)
 		for i, from := range order {
 			copy(moved.RawRowView(i)[in.at:in.at+in.width], X.RawRowView(from)[in.at:])
