@@ -36,8 +36,8 @@ const (
 // ErrBudget says that [Options.Budget] was spent before the fit converged on all samples; there is a model.
 var ErrBudget = fmt.Errorf("%w: the budget is spent", bcd.ErrNotConverged)
 
-// within is ctx that ends when the budget is spent, too, but for a tenth: what is under way then ends, and is told. Less
-// than leastTime is not enough for anything.
+// within is ctx that ends when the budget is spent, too, but for a tenth: what is under way then ends, and is told.
+// Less than leastTime is not enough for anything.
 func (opt *checked) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if opt.Budget == 0 {
 		return ctx, func() {}
