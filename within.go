@@ -25,8 +25,8 @@ const (
 	briefTime = 200 * time.Millisecond
 	leastTime = 700 * time.Millisecond
 	// After a part of the samples, the next one is so large that a fit to it takes the share nextShare of the time that
-	// is left, where time grows with the power partPower of their number; it has leastGrowth times as many or is not
-	// tried.
+	// is left, where time grows with the power partPower of their number, and leastGrowth times as large where a fit to
+	// as many does.
 	nextShare, partPower, leastGrowth = 0.7, 2.5, 1.3
 	// usefulGap is the relative gap up to which a fit to all samples that had no time to converge is preferred to one
 	// to a part of them that did.
@@ -126,15 +126,15 @@ func (opt *checked) growing(ctx context.Context, d learn.Data, share float64) (*
 		if m != nil && (best == nil || m.cert.RelativeGap <= usefulGap) {
 			best = m
 		}
-		if err != nil {
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, bcd.ErrNotConverged)) {
 			return best, err
 		}
 		took, left := time.Since(start).Seconds(), max(0, time.Until(end).Seconds())
 		growth := math.Pow(nextShare*left/max(took, 1e-9), 1/partPower)
-		if growth < leastGrowth {
+		if growth < 1 {
 			return best, context.DeadlineExceeded
 		}
-		size = int(min(float64(l), growth*float64(size)))
+		size = int(min(float64(l), max(growth, leastGrowth)*float64(size)))
 	}
 }
 
