@@ -86,7 +86,10 @@ func TestCancelledAnywhere(t *testing.T) {
 			Kernels: []string{"gaussian:relevant:median", "gaussian:directions:median"},
 			Lambda:  .01,
 		}),
-		"lengths":  fit(iokl.Options{Kernels: []string{"gaussian:ard:median", "matern32:ard:median"}, Lambda: .01}),
+		"lengths": fit(iokl.Options{Kernels: []string{"gaussian:ard:median", "matern32:ard:median"}, Lambda: .01}),
+		"kernels computed anew": fit(iokl.Options{
+			Kernels: []string{"gaussian:each:2^-6..2^6"}, Lambda: .01, MaxBytes: int64(l * l * 5 * 13 * 2),
+		}),
 		"features": fit(iokl.Options{Kernels: []string{"rff:gaussian:all:median:64"}}),
 		"landmarks": fit(iokl.Options{Kernels: []string{
 			"nystrom:gaussian:all:median:30:uniform",

@@ -38,6 +38,7 @@ type Chosen struct {
 type comparison struct {
 	asked checked // as they were
 	found Chosen
+	cut   string // what the time for choosing was spent on, "" where it has sufficed
 }
 
 // warning says which targets, of n, were learned in vain.

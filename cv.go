@@ -4,12 +4,9 @@ package iokl
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -30,36 +27,14 @@ type CVResult struct {
 }
 
 // Fit fits the best setting to all samples that were compared, with what the comparison has made of them:
-// lengths of columns, and sums of explicit features. It uses them up: call it once. The zero CVResult panics.
+// lengths of columns, and sums of explicit features. It uses them up: call it once. The zero CVResult panics. A budget is
+// for each of the two, and a ctx that has ended leaves a fifth of a second, as for [Fit].
 func (r *CVResult) Fit(ctx context.Context) (*Model, error) {
 	alive(ctx)
 	opt := r.bestOptions()
-	return opt.solve(ctx, r.data)
-}
-
-// briefTime is how long a fit after an interruption goes on after its first iteration.
-const briefTime = time.Second
-
-// ErrBrief ends the fit of FitBriefly when its time is over.
-var ErrBrief = errors.New("interrupted")
-
-// FitBriefly is Fit after a comparison that was interrupted. It ends at a relative gap of 1e-2, or a second after its
-// first iteration with [ErrBrief], and keeps no models for intervals and learns no noise.
-func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
-	alive(ctx)
-	opt := r.bestOptions()
-	opt.Tol, opt.IntervalFolds, opt.LearnNoise = max(opt.Tol, defaults.CompareTol), -1, false
-	over, trace := time.Now().Add(briefTime), opt.Trace
-	opt.Trace = func(s bcd.Step) error {
-		switch {
-		case time.Now().After(over):
-			return ErrBrief
-		case trace != nil:
-			return trace(s)
-		}
-		return nil
-	}
-	return opt.solve(ctx, r.data)
+	in, cancel := opt.within(ctx)
+	defer cancel()
+	return opt.timely(ctx, in, r.data)
 }
 
 // bestOptions is the options with the kernels, norm, τ and λ of the best point.
@@ -71,7 +46,7 @@ func (r *CVResult) bestOptions() checked {
 	opt.compared = &comparison{asked: r.opt, found: Chosen{
 		Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant,
 		Means: r.Means,
-	}}
+	}, cut: r.Cut()}
 	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn, opt.Model = p.Lambda, p.Tau, p.Kernels, p.Learn, p.Model
 	opt.OutputKernel = p.OutputKernel
 	if opt.Regularizer == nil {

@@ -69,7 +69,6 @@ func TestZeroValuesPanicInWords(t *testing.T) {
 	r := new(CVResult)
 	for name, f := range map[string]func(){
 		"fit of nothing":      func() { _, _ = r.Fit(bg) },
-		"brief fit":           func() { _, _ = r.FitBriefly(bg) },
 		"fit":                 func() { _, _ = Fit(none, X, Y, Options{}) },
 		"fit with λ":          func() { _, _ = Fit(none, X, Y, Options{Lambda: 1}) },
 		"classes":             func() { _, _ = FitClasses(none, X, make40("a", "b"), Options{}) },

@@ -3,6 +3,7 @@
 package iokl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,11 @@ import (
 // times the default is no error either: the certificate's Converged is false then, and a warning of the model has the
 // gap.
 // A fit that ends before, because it was cancelled, was stopped by Trace, or ran
-// out of iterations, returns the best model so far, with its gap, and the error:
-// the context's, Trace's, or one that wraps [bcd.ErrNotConverged]. Data or
+// out of iterations or of opt.Budget, returns the best model so far, with its gap, and the error:
+// the context's, Trace's, or one that wraps [bcd.ErrNotConverged]. Where a context has a deadline, the time until then
+// is shared out as opt.Budget is. Where one ends while settings are compared, the best of them so far is learned from
+// as many rows as a fifth of a second allows; there is no model where none was compared. Warnings say what was left
+// out, and how many of the rows were learned from. Data or
 // options that make no sense are [ErrInput], matrices beyond opt.MaxBytes
 // [ErrMemory], both without a model.
 func Fit(ctx context.Context, X, Y mat.Matrix, opt Options) (*Model, error) {
@@ -146,21 +150,34 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, asked Option
 }
 
 // fit closes what the options leave open and learns from the data.
-func (opt checked) fit(ctx context.Context, d learn.Data) (*Model, error) {
+func (opt checked) fit(ctx context.Context, d learn.Data) (m *Model, err error) {
 	alive(ctx)
+	ctx, work := phase.Counting(ctx)
+	defer func() {
+		if m != nil {
+			m.cert.Work = Work(work())
+		}
+	}()
+	in, cancel := opt.within(ctx)
+	defer cancel()
 	if opt.Open() {
 		opt.CV.OfFit = true
-		r, err := opt.crossValidate(ctx, d, nil)
-		if err != nil {
-			return nil, err
+		r, err := opt.crossValidate(in, d, nil)
+		if r == nil && in.Err() != nil && ctx.Err() == nil {
+			least := opt
+			least.Budget = 1 // for one setting
+			r, err = least.crossValidate(ctx, d, nil)
+		}
+		if r == nil || err != nil && in.Err() == nil {
+			return nil, opt.late(ctx, nil, err)
 		}
 		opt = r.bestOptions()
 	} else if m := d.Abilities().InMemory; m != nil {
-		if err := m.Winsorize(ctx, opt.Kernels); err != nil {
-			return nil, err
+		if err := m.Winsorize(in, opt.Kernels); err != nil {
+			return nil, opt.late(ctx, nil, err)
 		}
 	}
-	return opt.solve(ctx, d)
+	return opt.timely(ctx, in, d)
 }
 
 // solve learns from the data with nothing left open.
@@ -172,22 +189,22 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	var end *learn.Outcome
-	phase.In(ctx, phase.Final, func(ctx context.Context) {
-		end, err = learn.Fit(ctx, d, opt.setting(), opt.method())
-	})
-	if end == nil {
-		return nil, err
+	share := 1.
+	if opt.IntervalFolds >= 0 && folds == nil {
+		share = fitShare
 	}
-	m := &Model{learned: end.Model, cert: record{certify(end, opt), opt.chosen(end), opt.asked()}}
-	m.fitted().Out.Classes = opt.classes
-	if opt.compared != nil {
-		if w := opt.compared.found.warning(end.Silent, len(end.Out.Live)); w != "" {
-			end.Warnings = append(end.Warnings, w)
-		}
+	m, err := opt.growing(ctx, d, share)
+	if m == nil {
+		return nil, err
 	}
 	if m.fitted().Folds = folds; folds == nil && err == nil {
 		m.fitted().Folds, err = opt.outOfFold(ctx, d, m)
+		if errors.Is(err, context.DeadlineExceeded) {
+			m.fitted().Warnings = append(m.fitted().Warnings, "no models are kept for intervals: there was no time")
+			if opt.IntervalFolds == 0 {
+				err = nil
+			}
+		}
 	}
 	if m.fitted().LogOdds() && m.fitted().HasFolds() {
 		m.fitted().Calibrate()
@@ -209,8 +226,15 @@ func (opt checked) crossValidate(ctx context.Context, d learn.Data, ranks stream
 		l, _ := d.Size()
 		opt.CV = opt.CV.ForFit(l)
 	}
-	job := choose.Job{
-		Options: opt.CV, Setting: opt.setting(), Method: opt.method(), Budget: time.Duration(opt.Budget), Ranks: ranks,
+	job := choose.Job{Options: opt.CV, Setting: opt.setting(), Method: opt.method(), Ranks: ranks}
+	if end, bounded := ctx.Deadline(); bounded && opt.CV.OfFit {
+		left := time.Until(end)
+		job.Until = end.Add(-time.Duration((1 - choiceShare) * float64(left)))
+	} else if opt.Budget > 0 {
+		job.Until = time.Now().Add(time.Duration(opt.Budget))
+	}
+	if opt.Budget > 0 {
+		job.Budget = time.Duration((1 - choiceShare) * float64(opt.Budget))
 	}
 	if opt.axis != nil && opt.OutputKernel == "" {
 		job.OutputKernels = defaults.OutputKernels()
@@ -263,8 +287,10 @@ func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 	}
 	method := opt.method()
 	method.Say("learning without each of %d folds", opt.IntervalFolds)
-	folds, err := method.WithoutFolds(ctx, f, opt.setting(), opt.IntervalFolds)
-	if ctx.Err() != nil {
+	in, cancel := phase.Share(ctx, 1-fitShare)
+	defer cancel()
+	folds, err := method.WithoutFolds(in, f, opt.setting(), opt.IntervalFolds)
+	if in.Err() != nil {
 		return nil, nil // the fit to all rows is still the result
 	}
 	return folds, err
@@ -307,7 +333,7 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 		}
 		sub.IntervalFolds, sub.Global, sub.classes, sub.LearnNoise = -1, false, nil, false
 		sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = "", nil, nil, nil
-		sub.Tol = max(opt.Tol, defaults.CompareTol)
+		sub.Tol, sub.Budget = max(opt.Tol, defaults.CompareTol), 0
 		m, err := sub.fit(ctx, d)
 		if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {
 			return nil, err
@@ -335,21 +361,25 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 	keep, method := opt.IntervalFolds, opt.method()
 	opt.LearnNoise, opt.oneSetting, opt.IntervalFolds = false, true, max(keep, 0)
 	var spread *model.Model
+	in, cancel := phase.Share(ctx, noiseShare)
+	defer cancel()
 	for round := range noiseRounds {
 		method.Say("learning the noise, round %d of %d", round+1, noiseRounds)
-		folds, err := opt.outOfFold(ctx, rows, nil)
+		known, weighed, err := opt.noise(in, given, rows)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
-		if spread, err = opt.spread(ctx, given, folds); err != nil {
-			return nil, err
-		}
-		if rows, err = opt.weighed(ctx, given, spread); err != nil {
-			return nil, err
-		}
+		spread, rows = known, weighed
 	}
 	opt.IntervalFolds, opt.oneSetting = keep, keep == 0
 	m, err := opt.solve(ctx, rows)
+	if m != nil && spread == nil {
+		m.fitted().Warnings = append(m.fitted().Warnings, "the noise is not learned: there was no time for it")
+		return m, cmp.Or(err, context.DeadlineExceeded)
+	}
 	if m != nil {
 		if m.fitted().Spread = spread; m.fitted().Folds == nil {
 			spread.Folds = nil
@@ -365,6 +395,22 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 	return m, err
 }
 
+// noise learns the deviations of the noise from the errors of models without each fold of the rows, and weighs the
+// given ones by them.
+func (opt *checked) noise(
+	ctx context.Context, given, rows learn.Table,
+) (spread *model.Model, weighed learn.Table, err error) {
+	folds, err := opt.outOfFold(ctx, rows, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if spread, err = opt.spread(ctx, given, folds); err != nil {
+		return nil, nil, err
+	}
+	weighed, err = opt.weighed(ctx, given, spread)
+	return spread, weighed, err
+}
+
 // spread learns the logarithm of the squared errors of the folds as a function of the inputs of d. Its model keeps
 // models without the same folds, and is shifted so that squared errors have the mean that it tells.
 func (opt *checked) spread(ctx context.Context, d learn.Table, folds []model.Fold) (*model.Model, error) {
@@ -375,7 +421,7 @@ func (opt *checked) spread(ctx context.Context, d learn.Table, folds []model.Fol
 	v := Options{
 		Kernels: asked.Kernels, Groups: asked.Groups, Standardize: "y", Seed: opt.Seed, Precision: opt.Precision,
 		MaxBytes: opt.MaxBytes, Backend: opt.Backend, InputNames: opt.InputNames, OutputNames: opt.OutputNames,
-		InputSchema: opt.InputSchema, Budget: asked.Budget, IntervalFolds: len(folds),
+		InputSchema: opt.InputSchema, IntervalFolds: len(folds),
 		CV: CVOptions{Groups: opt.CV.Groups, FoldsBy: opt.CV.FoldsBy, Folds: asked.CV.Folds},
 	}
 	if opt.columns().ScaleInputs {

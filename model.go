@@ -83,11 +83,19 @@ type Certificate struct {
 	Samples          int    `json:"samples"`
 	ObservedCells    int    `json:"observed_cells"` // targets that were learned from
 	Seed             uint64 `json:"seed"`
+	Work             Work   `json:"work,omitzero"` // of a fit to data in memory, the choice of settings included
 
 	*GlobalBound // nil where it was not computed
 	// Components is what Learn "likelihood" found beside the output kernels; nil otherwise. Objective is −log of
 	// likelihood times prior then, and the gap no bound but how much the next step would lower it.
 	Components *reml.Components `json:"components,omitempty"`
+}
+
+// Work is what a fit has done, in counts that no clock and no number of threads changes.
+type Work struct {
+	Iterations     int64 `json:"iterations"`     // of solvers of linear systems
+	Products       int64 `json:"products"`       // multiplications and additions in products with kernel matrices
+	Decompositions int64 `json:"decompositions"` // the sum of l³ over the decompositions of l×l matrices
 }
 
 // GlobalBound is what is known of the objective over all weights and output kernels

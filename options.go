@@ -118,9 +118,11 @@ type Options struct {
 	InputSchema []Column `json:"input_schema,omitempty"`
 
 	CV CVOptions `json:"cv,omitzero"` // how λ and the norm are chosen where they are not given
-	// Budget is the time for that; the best so far is taken when it is spent. 0 means no
-	// limit. With it the result depends on the machine: exact kernels on many rows are taken where a fit of
-	// them is predicted to take no longer.
+	// Budget is the time for a whole fit, or for a comparison of settings: the choice of settings, the fit, and models
+	// for intervals or of the noise share it, and each ends with its best so far; see [ErrBudget]. 0 means no limit.
+	// With it the result depends on the machine: exact kernels on many rows are taken where a fit of them is predicted
+	// to take no longer than is left, and parts of the rows where nothing else ends in time. Passes over rows in
+	// [FitStream] are reading, and take what they take.
 	Budget Budget `json:"budget,omitempty"`
 
 	// IntervalFolds is the number of folds without each of which the model is learned once

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -79,7 +80,7 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 	alive(ctx)
 	if opt.Open() {
 		r, err := CrossValidateStream(ctx, data, opt)
-		if err != nil {
+		if r == nil || err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 		return r.Fit(ctx)
@@ -88,7 +89,9 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 	if err != nil {
 		return nil, err
 	}
-	return c.solve(ctx, d)
+	in, cancel := c.within(ctx)
+	defer cancel()
+	return c.timely(ctx, in, d)
 }
 
 // CrossValidateStream is [CrossValidate] for data that are streamed as for
@@ -115,6 +118,7 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CV
 		return nil, fault.Input("%d interval folds beside %d of the cross-validation: a stream keeps the sums of one "+
 			"set of folds", opt.IntervalFolds, k)
 	}
+	opt.Budget /= 3 // for the choice on some of the rows, that on the sums, and the fit: reading takes what it takes
 	if opt.Kernels == nil && opt.Ranks == nil && opt.Checkpoint == "" {
 		var err error
 		if opt, err = chooseFeatures(ctx, data, opt, k); err != nil {
@@ -158,7 +162,8 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		return opt, err
 	}
 	p := r.Chosen()
-	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds*len(stream.Patterns(s.Targets))); err != nil {
+	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds*len(stream.Patterns(s.Targets)),
+		time.Duration(opt.Budget)); err != nil {
 		return opt, err
 	}
 	if opt.Groups, err = part.Groups(ctx, p.Kernels); err != nil {

@@ -294,6 +294,7 @@ func (f *fit) result() *Result {
 		OuterIterations: f.iter, SylvesterSolves: f.cost.solves, KernelMultiplies: f.cost.columns,
 		Solver: f.opt.Solver, Sylvester: f.cost.solver, Constants: f.constants(),
 	}
+	f.t.space.inSamples().until(context.Background())
 	f.model, f.t.work, f.t.spectrum = nil, work{}, spectrum{}
 	pt.AX, pt.measures = blas.General{}, measures{}
 	f.basis.collect()

@@ -155,6 +155,9 @@ func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.
 		Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
 			res, err := p.convex.systems.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
 			p.cost.count(res)
+			if ctx.Err() != nil { // there may be no solution
+				return ctx.Err()
+			}
 			p.convex.systems.Predict(F)
 			return err
 		},
@@ -248,8 +251,12 @@ func (p *productModel) solveRaised(
 	return sylvester.Result{}, fmt.Errorf("%w: %w", ErrNotConverged, cause)
 }
 
-func (p *productModel) fill(_ context.Context, pt *point, idx []int) error {
+func (p *productModel) fill(ctx context.Context, pt *point, idx []int) error {
+	ends := p.t.space.inSamples().until(ctx)
 	columns, err := p.t.measure(pt, idx)
+	if ends && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	p.cost.columns += columns
 	pt.cert.objective = p.t.objective(pt)
 	return err
@@ -321,6 +328,7 @@ func (p *productModel) freedom(ctx context.Context) (freedom []float64, err erro
 // complete measures pt on all kernels, with a product in double precision and for the loss as given.
 func (p *productModel) complete(pt *point) error {
 	p.t.space.inSamples().hold(false)
+	p.t.space.inSamples().until(context.Background())
 	if pt.single {
 		X := p.t.space.inSamples().coefficients(&p.t.work, pt.X)
 		p.t.space.at(pt.eta, false).Apply(pt.AX, X)

@@ -3,6 +3,7 @@
 package bcd
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -129,6 +130,19 @@ func (s *samples) setWeights(eta []float64) {
 	eta = slices.Clone(eta)
 	blas.Scal(1/s.unit, eta)
 	s.K.SetWeights(eta)
+}
+
+// until makes kernels that are computed when they are needed end with ctx, which is then to be looked at, and reports
+// whether there are such.
+func (s *samples) until(ctx context.Context) bool {
+	if s == nil {
+		return false
+	}
+	e, ok := s.K.(linop.Ending)
+	if ok {
+		e.Until(ctx)
+	}
+	return ok
 }
 
 // trace is tr K_j.

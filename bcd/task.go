@@ -3,6 +3,7 @@
 package bcd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -181,6 +182,7 @@ func (t *task) next(pt *point, eta []float64, L *linop.Spectral) *point {
 
 // form is A_η at eta.
 func (t *task) form(ctx context.Context, eta []float64, single bool) (A linop.Operator) {
+	t.space.inSamples().until(ctx)
 	phase.Do(ctx, phase.FormK, func(context.Context) { A = t.space.at(eta, single) })
 	return A
 }
@@ -206,7 +208,8 @@ func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64
 	if err := linop.Dense(ctx, k.U, A); err != nil {
 		return k.U, k.s, err
 	}
-	if err = t.be.Syevd(k.U, k.s); err == nil {
+	err = blas.Until(ctx, t.be).Syevd(k.U, k.s)
+	if err = cmp.Or(ctx.Err(), err); err == nil {
 		k.eta = slices.Clone(eta)
 	}
 	return k.U, k.s, err

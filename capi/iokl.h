@@ -134,7 +134,8 @@ iokl_status iokl_set_threads(int32_t threads, iokl_error *err);
  * options is NULL, or a JSON object: the names are those of iokl.Options in snake_case
  * (kernels, lambda, tau, norm, learn, model, standardize, missing, tol, max_outer, seed, max_bytes,
  * input_names, output_names, interval_folds, cv, ...), budget as "60s", and backend. Without lambda, cross-validation
- * chooses it; without kernels, it chooses these too. An unknown name is an error. */
+ * chooses it; without kernels, it chooses these too. budget is the time for all of that: a fit that it ends is
+ * IOKL_NOT_CONVERGED, with a model. An unknown name is an error. */
 
 /* Learns Y (l x n) from X (l x d); NaN is a missing cell. */
 iokl_status iokl_fit(const iokl_matrix *X, const iokl_matrix *Y, const char *options, iokl_handle *job,

@@ -1,7 +1,10 @@
 package kernel_test
 
 import (
+	"context"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -44,4 +47,61 @@ func TestSum(t *testing.T) {
 			linoptest.RunSum(t, s, want, linoptest.Options{Unit: unit, Allocates: true})
 		}
 	}
+}
+
+// TestSumEnds ends the evaluation of kernels with a context, after which another context gives all of it.
+func TestSumEnds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	X := blas.NewGeneral(400, 3)
+	for i := range X.Data {
+		X.Data[i] = rng.NormFloat64()
+	}
+	d, err := kernel.Build([]string{"gaussian:each:1", "laplacian:all:1.5"}, X, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Sum(t.Context(), X, kernel.GramOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SetWeights([]float64{1, 2, 3, 4})
+	idx, Y, Z := []int{0, 3}, blas.NewGeneral(400, 3), blas.NewGeneral(400, 3)
+	want := make([]float64, 2)
+	s.Apply(Y, X)
+	s.Forms(want, X, Y, idx)
+	for _, at := range []int64{1, 2, 5} {
+		ended := &looked{Context: t.Context(), left: at}
+		s.Until(ended)
+		s.SetWeights([]float64{float64(at), 2, 3, 4.5})
+		s.Apply(Z, X)
+		s.Forms(make([]float64, 2), X, Y, idx)
+		if ended.done > at-1 {
+			t.Errorf("ended at look %d: %d tiles were evaluated", at, ended.done)
+		}
+		s.Until(t.Context())
+		s.SetWeights([]float64{1, 2, 3, 4})
+		s.Apply(Z, X)
+		got := make([]float64, 2)
+		s.Forms(got, X, Y, idx)
+		if !slices.Equal(got, want) || !slices.Equal(Z.Data, Y.Data) {
+			t.Errorf("after the end at look %d: forms %v, want %v", at, got, want)
+		}
+	}
+}
+
+// looked is a context that ends at the look that leaves none, and counts those before.
+type looked struct {
+	context.Context
+	mu         sync.Mutex
+	left, done int64
+}
+
+func (c *looked) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left--; c.left <= 0 {
+		return context.Canceled
+	}
+	c.done++
+	return nil
 }

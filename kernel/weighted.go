@@ -34,6 +34,7 @@ type Sum struct {
 	builder
 	prec    blas.Precision
 	weights []float64
+	ctx     context.Context // see Until
 
 	mu     sync.Mutex // held while K is formed
 	K      blas.Packed
@@ -55,7 +56,9 @@ func (d Dictionary) Sum(ctx context.Context, X blas.General, opt GramOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &Sum{builder: builder{laid: a}, prec: opt.Precision, weights: make([]float64, len(d))}
+	s := &Sum{
+		builder: builder{laid: a}, prec: opt.Precision, weights: make([]float64, len(d)), ctx: context.Background(),
+	}
 	phase.Do(ctx, phase.FormK, func(ctx context.Context) { err = s.center(ctx) })
 	return s, err
 }
@@ -65,6 +68,10 @@ func (s *Sum) Dim() int { return s.X.Rows }
 
 // Len is the number of kernels.
 func (s *Sum) Len() int { return len(s.d) }
+
+// Until makes the evaluation of kernels, by whatever method, end with ctx, until another context is given: what is
+// computed then means nothing, and the caller looks at ctx before anything else.
+func (s *Sum) Until(ctx context.Context) { s.ctx = ctx }
 
 // SetWeights makes the operator K_η, which its next use forms.
 func (s *Sum) SetWeights(eta []float64) {
@@ -108,10 +115,10 @@ func (s *Sum) form(ctx context.Context) (blas.Packed, error) {
 	return s.K, nil
 }
 
-// kept is K_η where nothing ends its forming.
+// kept is K_η, which is formed as Until says.
 func (s *Sum) kept() blas.Packed {
-	K, _ := s.form(context.Background())
-	return K
+	_, _ = s.form(s.ctx) // only its end fails it
+	return s.K
 }
 
 // Apply computes dst = K_η·x.
@@ -171,7 +178,7 @@ func (s *Sum) Forms(dst []float64, U, V blas.General, idx []int) {
 		return
 	}
 	part := make([]float64, len(s.tiles(0))*len(idx))
-	_ = each(context.Background(), s.tiles(0), func(i int, at position, t *scratch) {
+	_ = each(s.ctx, s.tiles(0), func(i int, at position, t *scratch) {
 		s.forms(part[i*len(idx):(i+1)*len(idx)], at, U, V, idx, t)
 	})
 	for i, v := range part {

@@ -83,6 +83,13 @@ type Checker interface {
 	Check() error
 }
 
+// Ending is a Sum that computes its terms when they are needed, which ends with a context.
+type Ending interface {
+	Sum
+	// Until makes that end with ctx, until another context is given. What is computed then means nothing.
+	Until(ctx context.Context)
+}
+
 // Mixed is an operator that also multiplies in single precision, at about half the cost.
 type Mixed interface {
 	Operator

@@ -100,6 +100,13 @@ func (s scaled) both(a blas.General) {
 	blas.ScaleColumns(a, s.d)
 }
 
+// Until is that of an [Ending] A.
+func (s scaled) Until(ctx context.Context) {
+	if e, ok := s.Sum.(Ending); ok {
+		e.Until(ctx)
+	}
+}
+
 // ApplyTerm is that of a [Separate] A.
 func (s scaled) ApplyTerm(dst, x blas.General, j int) {
 	w := s.take(dst, x)

@@ -280,9 +280,6 @@ func (s *cholesky) apply(
 	l := X.Rows
 	groups := distinct(rho)
 	for i, g := range groups {
-		if err := ctx.Err(); err != nil {
-			return i, err
-		}
 		for i := range l {
 			out := blas.Row(s.low, i)[:i+1]
 			for j, v := range blas.Row(s.k, i)[:i+1] {
@@ -291,7 +288,11 @@ func (s *cholesky) apply(
 			out[i] += mu
 		}
 		phase.Decomposed(ctx, l)
-		if !be.Potrf(s.low) {
+		regular := blas.Until(ctx, be).Potrf(s.low)
+		if err := ctx.Err(); err != nil {
+			return i, err
+		}
+		if !regular {
 			norm := rho[g[0]]*s.bound + mu
 			return i, notPositive(norm, "Cholesky's factorization of ρK + μI, of norm %.3g, breaks down", norm)
 		}

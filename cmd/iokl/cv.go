@@ -165,6 +165,9 @@ func (c *learning) crossValidate(d *data) error {
 	p := newProgress(cmd.ErrOrStderr(), &c.m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
+	if c.out != "" {
+		opt.Budget /= 2 // the fit has as much
+	}
 	r, err := c.compare(d, opt)
 	p.end()
 	if err != nil {
@@ -173,8 +176,8 @@ func (c *learning) crossValidate(d *data) error {
 	interrupted := cmd.Context().Err() != nil
 	seconds := time.Since(start).Seconds()
 	err = c.report(r, seconds, func() (bool, error) {
-		model, err := c.fitBest(r, p)
-		return c.keep(model, err, p, d)
+		model, err := r.Fit(cmd.Context())
+		return c.keep(model, err, p, d, start)
 	})
 	if err == nil && interrupted && c.out == "" {
 		err = status.Failure(fmt.Errorf("interrupted: these are the errors on %d folds", r.Folds))
@@ -211,19 +214,24 @@ func (c *learning) report(r *iokl.CVResult, seconds float64, refit func() (saved
 	return errors.Join(fitErr, c.m.print(c.cmd, &report))
 }
 
-// keep saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
-func (c *learning) keep(model *iokl.Model, err error, p *progress, d *data) (saved bool, _ error) {
+// keep saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did. The
+// command began at start.
+func (c *learning) keep(
+	model *iokl.Model, err error, p *progress, d *data, start time.Time,
+) (saved bool, _ error) {
 	p.end()
 	cmd := c.cmd
+	ctx, cancel := c.after(start)
+	defer cancel()
 	if model == nil {
 		return false, noModel(cmd, err, "")
 	}
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, heldErr := results.HeldOut(cmd.Context(), model, nil)
+	held, heldErr := results.HeldOut(ctx, model, nil)
 	if heldErr != nil {
 		return false, work(heldErr)
 	}
-	if err := c.noteOrigin(model, d, held); err != nil {
+	if err := c.noteOrigin(ctx, model, d, held); err != nil {
 		return false, work(err)
 	}
 	if err := keep(cmd, model, c.out, ""); err != nil {

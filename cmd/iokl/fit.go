@@ -229,11 +229,11 @@ func newFitCmd() *cobra.Command {
 
 // noteOrigin notes in the model how it came about, with effects of the inputs on d; nil for data that are not in
 // memory.
-func (c *learning) noteOrigin(model *iokl.Model, d *data, held *iokl.HeldOut) error {
+func (c *learning) noteOrigin(ctx context.Context, model *iokl.Model, d *data, held *iokl.HeldOut) error {
 	o := results.Origin{Command: commandLine(c.cmd), Keep: c.d.keep, Weights: c.cost.columns()}
 	W := c.opt.Weights
 	if d == nil || d.X == nil {
-		return results.Note(model, o, nil, nil, nil, held)
+		return results.Note(ctx, model, o, nil, nil, nil, held)
 	}
 	Y, _ := d.source().Targets(iokl.Options{})
 	X := d.X.Data
@@ -241,7 +241,7 @@ func (c *learning) noteOrigin(model *iokl.Model, d *data, held *iokl.HeldOut) er
 		X, Y = blas.TakeRows(X, rows), blas.Dense(blas.TakeRows(blas.Raw(Y), rows))
 		W = blas.Dense(blas.TakeRows(blas.Raw(W), rows))
 	}
-	return results.Note(model, o, blas.Dense(X), Y, W, held)
+	return results.Note(ctx, model, o, blas.Dense(X), Y, W, held)
 }
 
 // keep saves the model, compact where that is asked for, and writes the page about it, where these have names.
@@ -273,50 +273,45 @@ func (c *learning) fit(d *data) error {
 	p := newProgress(cmd.ErrOrStderr(), &c.m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
-	fit := func() (*iokl.Model, error) { return d.source().Fit(cmd.Context(), opt) }
-	if opt.Open() {
-		open := opt
-		open.CV.OfFit = true
-		r, err := c.compare(d, open)
-		if err == nil && cmd.Context().Err() != nil && c.out == "" {
-			err = status.Failure(errors.New("interrupted while settings were compared: no --out was given"))
-		}
-		if err != nil {
-			p.end()
-			return err
-		}
-		fit = func() (*iokl.Model, error) { return c.fitBest(r, p) }
-	}
-	model, fitErr := fit()
+	model, fitErr := d.source().Fit(cmd.Context(), opt)
 	p.end()
 	if model == nil {
 		return noModel(cmd, fitErr, "")
 	}
 	seconds := time.Since(start).Seconds()
+	ctx, cancel := c.after(start)
+	defer cancel()
 	again := func(folds int) (*iokl.Model, error) {
 		opt.IntervalFolds, opt.Checkpoint, opt.Trace, opt.Notify, opt.Watch = folds, "", nil, nil, nil
-		opt.Global = false
-		return d.source().Fit(cmd.Context(), opt)
+		opt.Global, opt.Budget = false, 0
+		return d.source().Fit(ctx, opt)
 	}
-	return c.finish(model, d, again, seconds, fitErr)
+	return c.finish(ctx, model, d, again, seconds, fitErr)
+}
+
+// after is the context of what follows a fit that began at start: where there is a budget, it ends soon after that.
+func (c *learning) after(start time.Time) (context.Context, context.CancelFunc) {
+	ctx, budget := c.cmd.Context(), time.Duration(c.opt.Budget)
+	if budget == 0 {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, start.Add(budget+budget/10))
 }
 
 // finish saves and reports the model that a fit to d, nil for streamed rows, ended with after so many seconds. again,
-// which may be nil, fits with models without folds.
+// which may be nil, fits with models without folds. What says more about the model ends with ctx.
 func (c *learning) finish(
-	model *iokl.Model, d *data, again func(folds int) (*iokl.Model, error), seconds float64, fitErr error,
+	ctx context.Context, model *iokl.Model, d *data, again func(folds int) (*iokl.Model, error), seconds float64,
+	fitErr error,
 ) error {
 	cmd := c.cmd
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, err := results.HeldOut(cmd.Context(), model, again)
+	held, err := results.HeldOut(ctx, model, again)
 	if err != nil { // the model is none the worse for it
 		warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("no error on held-out rows was measured: %v", err)})
 	}
-	if cmd.Context().Err() != nil {
-		d = nil // who interrupts a fit does not wait for the effects of the inputs
-	}
 	if c.out != "" || c.page != "" {
-		if err := c.noteOrigin(model, d, held); err != nil {
+		if err := c.noteOrigin(ctx, model, d, held); err != nil {
 			return work(err)
 		}
 	}
@@ -343,21 +338,6 @@ func (c *learning) compare(d *data, opt iokl.Options) (*iokl.CVResult, error) {
 	return r, nil
 }
 
-// fitBest fits the best setting of a comparison, after an interruption of that briefly. A second Ctrl-C then
-// ends the program at once.
-func (c *learning) fitBest(r *iokl.CVResult, p *progress) (*iokl.Model, error) {
-	ctx := c.cmd.Context()
-	if ctx.Err() == nil {
-		return r.Fit(ctx)
-	}
-	p.end()
-	if !c.m.quiet {
-		fmt.Fprintf(c.cmd.ErrOrStderr(),
-			"iokl: interrupted: fitting the best setting of %d folds (Ctrl-C again gives up)\n", r.Folds)
-	}
-	return r.FitBriefly(context.WithoutCancel(ctx))
-}
-
 // unfinished is the error of work that has no result: err, or where it was interrupted, when, and what is kept.
 func unfinished(cmd *cobra.Command, err error, interrupted string) error {
 	if cmd.Context().Err() != nil {
@@ -371,7 +351,7 @@ func noModel(cmd *cobra.Command, err error, checkpoint string) error {
 	return unfinished(cmd, err, " before the fit had a first model: "+kept(checkpoint))
 }
 
-// outcome says how a fit ended that returned a model: an iteration limit that
+// outcome says how a fit ended that returned a model: a budget, or an iteration limit, that
 // the user set is what was asked for, everything else that kept it from its tolerance is a failure.
 func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error {
 	interrupted := cmd.Context().Err() != nil
@@ -388,6 +368,10 @@ func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error
 	}
 	if errors.Is(err, bcd.ErrNotConverged) && cmd.Flags().Changed("max-outer") {
 		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: stopped by --max-outer at relative gap %.3g\n", c.RelativeGap)
+		return nil
+	}
+	if errors.Is(err, iokl.ErrBudget) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: stopped by --budget: %v\n", err)
 		return nil
 	}
 	return status.Failure(fmt.Errorf("%w; %s", err, saved))

@@ -99,7 +99,7 @@ func TestInterruptedChoice(t *testing.T) {
 		model       bool
 	}{
 		"fit":            {"fit --x x.csv --y y.csv --out m.iokl -v", "certified", true},
-		"fit, no file":   {"fit --x x.csv --y y.csv -v", "", false},
+		"fit, no file":   {"fit --x x.csv --y y.csv -v", "certified", false},
 		"cv":             {"cv --x x.csv --y y.csv --kernel gaussian:all --out m.iokl --plot pics -v", "← best", true},
 		"cv, no file":    {"cv --x x.csv --y y.csv --kernel gaussian:all -v", "← best", false},
 		"Gram matrices":  {"fit --gram g.npz:Ks --y g.npz:Y --out m.iokl -v", "certified", true},
@@ -129,6 +129,36 @@ func TestInterruptedChoice(t *testing.T) {
 			}
 			if c.model && !(m.Certificate().RelativeGap <= 1e-2) {
 				t.Errorf("certificate %+v", m.Certificate())
+			}
+		})
+	}
+}
+
+// TestBudgetEnds ends fits and comparisons long before they would end: what there is by then is kept and said, and what
+// was asked for is no failure.
+func TestBudgetEnds(t *testing.T) {
+	dir := folder(t)
+	t.Chdir(dir)
+	for name, line := range map[string]string{
+		"fit":            "fit --x x.csv --y y.csv --budget 1ms",
+		"settings given": "fit --x x.csv --y y.csv --budget 1ms --kernel gaussian:each:2^-6..2^6 --lambda 1e-7",
+		"huber":          "fit --x x.csv --y y.csv --budget 1ms --loss huber",
+		"Gram matrices":  "fit --gram g.npz:Ks --y g.npz:Y --budget 1ms",
+		"cv":             "cv --x x.csv --y y.csv --budget 1ms",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_ = os.Remove("m.iokl")
+			var out, msg bytes.Buffer
+			status := run(t.Context(), strings.Fields(line+" --out m.iokl --json"), nil, &out, &msg)
+			if status != 0 {
+				t.Errorf("status %d: %s", status, msg.String())
+			}
+			m, err := iokl.Load("m.iokl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := m.Certificate(); !c.Converged && !strings.Contains(msg.String(), "stopped by --budget") {
+				t.Errorf("certificate %+v: %s", c, msg.String())
 			}
 		})
 	}

@@ -166,7 +166,7 @@ func (c *learning) fitStream(data iokl.Rows, world *mpi.World) error {
 	if world.Rank() > 0 {
 		return nil
 	}
-	return c.finish(model, nil, nil, time.Since(start).Seconds(), fitErr)
+	return c.finish(ctx, model, nil, nil, time.Since(start).Seconds(), fitErr)
 }
 
 // cvStream cross-validates on streamed data, whose rows and folds the ranks share,
@@ -184,7 +184,7 @@ func (c *learning) cvStream(data iokl.Rows, world *mpi.World) error {
 	}
 	return c.report(r, time.Since(start).Seconds(), func() (bool, error) {
 		model, err := r.Fit(ctx)
-		return c.keep(model, err, p, nil)
+		return c.keep(model, err, p, nil, time.Now())
 	})
 }
 

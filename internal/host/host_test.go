@@ -32,7 +32,6 @@ func TestStatusOf(t *testing.T) {
 		{iokl.ErrMemory, NoMemory},
 		{bcd.ErrNotConverged, NotConverged},
 		{context.Canceled, Cancelled},
-		{iokl.ErrBrief, Cancelled},
 		{errors.Join(context.Canceled, bcd.ErrNotConverged), Cancelled},
 		{iokl.ErrModel, BadModel},
 		{noFile, FileError},

@@ -5,7 +5,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,7 +212,7 @@ func (s *Source) CrossValidate(ctx context.Context, opt iokl.Options) (*iokl.CVR
 	return iokl.CrossValidate(ctx, s.X, s.Y, opt)
 }
 
-// Fit fits as the function Fit does, in the caller's goroutine and without a comparison that can be cancelled.
+// Fit fits as the function Fit does, in the caller's goroutine.
 func (s *Source) Fit(ctx context.Context, opt iokl.Options) (*iokl.Model, error) {
 	switch {
 	case s.Grams != nil:
@@ -225,27 +224,18 @@ func (s *Source) Fit(ctx context.Context, opt iokl.Options) (*iokl.Model, error)
 	return iokl.Fit(ctx, s.X, s.Y, opt)
 }
 
-// Fit starts a fit, whose result is a *iokl.Model: what the command fit does. Cancelled while
-// settings are compared, it fits the best of them so far, briefly.
+// Fit starts a fit, whose result is a *iokl.Model: what the command fit does.
 func Fit(s Source, opt iokl.Options) *Job {
 	return start(func(soft, hard context.Context, j *Job) (any, error) {
 		if err := s.check(); err != nil {
 			return nil, err
 		}
 		opt.Trace, opt.Notify, opt.Watch = j.step, j.notify, j.watch
-		if !opt.Open() {
-			return s.Fit(soft, opt)
-		}
-		opt.CV.OfFit = true
-		r, err := s.CrossValidate(soft, opt)
-		switch {
-		case err == nil:
-			return r.Fit(soft)
-		case r == nil || soft.Err() == nil || hard.Err() != nil:
+		m, err := s.Fit(soft, opt)
+		if hard.Err() != nil {
 			return nil, err
 		}
-		m, err := r.FitBriefly(hard)
-		return m, cmp.Or(err, iokl.ErrBrief)
+		return m, err
 	})
 }
 

@@ -52,7 +52,7 @@ var kinds = []struct {
 	{NoSuchHandle, []error{ErrHandle}},
 	{Running, []error{ErrRunning}},
 	{SmallBuffer, []error{ErrBuffer}},
-	{Cancelled, []error{context.Canceled, iokl.ErrBrief}},
+	{Cancelled, []error{context.Canceled}},
 	{NoMemory, []error{iokl.ErrMemory}},
 	{BadModel, []error{iokl.ErrModel}},
 	{NotConverged, []error{

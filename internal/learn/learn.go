@@ -72,6 +72,8 @@ type InMemory interface {
 	Data
 	// Sample is the data of these samples alone, in this order.
 	Sample(samples []int) (InMemory, error)
+	// Few is Sample with what all samples, or others, have taught about columns, which is not learned anew.
+	Few(samples []int) (InMemory, error)
 	// Content is that by which Split deals the samples.
 	Content() []Content
 	// HeldOut fills in the targets of the samples to test on, their weights, and what m, a model of the

@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -250,7 +251,7 @@ func (m *Method) global(ctx context.Context, p *bcd.Problem, so bcd.Options, res
 
 // OutOfFold fits one model without each fold of the samples, and predicts the fold by
 // it. All that fit does is done to the part of the data that is not in the fold. As
-// many folds as atOnce run in parallel; the result does not depend on it.
+// many folds as atOnce run in parallel; the result does not depend on it. They share the time that ctx leaves.
 func OutOfFold(
 	ctx context.Context, d InMemory, p Folding, atOnce int, fit func(ctx context.Context, d Data,
 		rows []int) (*model.Model, error),
@@ -262,7 +263,7 @@ func OutOfFold(
 		return nil, err
 	}
 	folds, fail := make([]model.Fold, len(splits)), make([]error, len(splits))
-	one := func(k int) error {
+	one := func(ctx context.Context, k int) error {
 		part, err := d.Sample(splits[k].Train)
 		if err != nil {
 			return err
@@ -277,11 +278,14 @@ func OutOfFold(
 		return err
 	}
 	for lo := 0; lo < len(splits); lo += atOnce {
-		par.For(min(atOnce, len(splits)-lo), func(i int) {
-			if err := one(lo + i); err != nil {
+		left := len(splits) - lo
+		in, cancel := phase.Share(ctx, min(1, float64(atOnce)/float64(left)))
+		par.For(min(atOnce, left), func(i int) {
+			if err := one(in, lo+i); err != nil {
 				fail[lo+i] = fmt.Errorf("interval fold %d: %w", lo+i+1, err)
 			}
 		})
+		cancel()
 		if err := cmp.Or(ctx.Err(), cmp.Or(fail...)); err != nil {
 			return nil, fault.From(err)
 		}

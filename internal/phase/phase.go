@@ -8,6 +8,7 @@ import (
 	"context"
 	"runtime/pprof"
 	"runtime/trace"
+	"time"
 )
 
 // The phases. A phase inside another takes over until it ends.
@@ -39,6 +40,15 @@ func Do(ctx context.Context, name string, f func(ctx context.Context)) {
 		defer trace.StartRegion(ctx, name).End()
 		f(ctx)
 	})
+}
+
+// Share is ctx that ends with a share of the time that is left for it, where it has a deadline: the time of a phase.
+func Share(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
+	end, bounded := ctx.Deadline()
+	if !bounded {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Duration(share*float64(time.Until(end))))
 }
 
 // Apart is Do for code that was given no context: it runs f on a goroutine of

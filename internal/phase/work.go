@@ -7,9 +7,9 @@ import (
 
 // Work is what a computation has done, in counts that no clock and no number of threads changes.
 type Work struct {
-	Iterations     int64 `json:"iterations"`     // of solvers of linear systems
-	Products       int64 `json:"products"`       // multiplications and additions in products with kernel matrices
-	Decompositions int64 `json:"decompositions"` // the sum of l³ over the decompositions of l×l matrices
+	Iterations     int64 // of solvers of linear systems
+	Products       int64 // multiplications and additions in products with kernel matrices
+	Decompositions int64 // the sum of l³ over the decompositions of l×l matrices
 }
 
 // tally adds up the work of several goroutines.

@@ -56,8 +56,8 @@ PARAMETERS = """
         Folds of the models that `predict_interval` takes, each with everything chosen anew.
         None keeps those of the cross-validation where they are small; -1 keeps none.
     budget : float, str or None, default=None
-        Time for choosing settings, in seconds or as "10m"; the best so far is fitted when it is spent. None means no
-        limit.
+        Time for choosing settings and the fit, in seconds or as "10m"; the best so far is kept when it is spent, with
+        a `ConvergenceWarning` where the fit had no time to converge on all samples. None means no limit.
     random_state : int, RandomState instance or None, default=None
         Seed of every random choice. None means 0: fits of the same data are the same.
     verbose : bool, default=False

@@ -43,7 +43,7 @@ func HeldOut(
 			h.Probabilities = h.Uncalibrated
 		}
 	}
-	if errors.Is(err, iokl.ErrInput) || ctx.Err() != nil {
+	if errors.Is(err, iokl.ErrInput) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return nil, nil // the report does without
 	}
 	return h, err

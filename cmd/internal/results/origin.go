@@ -5,6 +5,7 @@ package results
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -83,15 +84,15 @@ const (
 
 // Note notes in the model how it came about: what o says of the command, its errors on held-out rows,
 // or on its own where held is nil, and effects of the inputs on the training data X and Y, which may be nil. W are the
-// weights of the rows or cells of Y, nil for 1.
+// weights of the rows or cells of Y, nil for 1. Once ctx has ended it leaves out what is measured on these.
 func Note(
-	model *iokl.Model, o Origin, X *mat.Dense, Y, W mat.Matrix, held *iokl.HeldOut,
+	ctx context.Context, model *iokl.Model, o Origin, X *mat.Dense, Y, W mat.Matrix, held *iokl.HeldOut,
 ) error {
 	if held != nil {
 		o.holdOut(model, held)
 	}
-	if X != nil {
-		if err := o.measure(model, X.RawMatrix(), Y, W); err != nil {
+	if X != nil && ctx.Err() == nil {
+		if err := o.measure(ctx, model, X.RawMatrix(), Y, W); err != nil {
 			return err
 		}
 	}
@@ -171,7 +172,7 @@ func (o *Origin) compare(F *mat.Dense, Y mat.Matrix, W *mat.Dense) {
 }
 
 // measure fills in effects, and errors on the rows given where none were held out.
-func (o *Origin) measure(model *iokl.Model, all blas.General, Y, W mat.Matrix) error {
+func (o *Origin) measure(ctx context.Context, model *iokl.Model, all blas.General, Y, W mat.Matrix) error {
 	rows := spaced(all.Rows, originRows)
 	X := takeRows(all, rows)
 	if o.Errors == nil {
@@ -196,7 +197,7 @@ func (o *Origin) measure(model *iokl.Model, all blas.General, Y, W mat.Matrix) e
 	for j := range sd {
 		sd[j] = o.Errors[j].Deviation
 	}
-	return o.measureEffects(model, X, sd)
+	return o.measureEffects(ctx, model, X, sd)
 }
 
 // fitError compares column j of the predictions F with that of the targets Y,
@@ -236,8 +237,8 @@ func fitError(F *mat.Dense, Y mat.Matrix, W *mat.Dense, j int) outputError {
 }
 
 // measureEffects shuffles one input at a time, and moves the most important ones
-// through their range; where that is too much work it leaves the effects out.
-func (o *Origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) error {
+// through their range; where that is too much work, or ctx ends, it leaves the effects out.
+func (o *Origin) measureEffects(ctx context.Context, model *iokl.Model, X *mat.Dense, sd []float64) error {
 	names := model.InputNames()
 	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, Active(model.Eta())),
 		len(names), len(model.OutputNames())))
@@ -252,6 +253,10 @@ func (o *Origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) e
 	order := rand.New(rand.NewPCG(model.Certificate().Seed, 21)).Perm(len(rows))
 	inputs := sourcesOf(model)
 	for k, in := range inputs {
+		if ctx.Err() != nil {
+			o.Effects = nil
+			return nil
+		}
 		moved := mat.DenseCopyOf(X)
 		for i, from := range order {
 			copy(moved.RawRowView(i)[in.at:in.at+in.width], X.RawRowView(from)[in.at:])

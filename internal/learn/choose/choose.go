@@ -128,11 +128,23 @@ type Result struct {
 	// the targets, from 0, that the best point predicts no better than that beyond doubt
 	Means []int `json:"means,omitempty"`
 
-	samples int // that Points were compared on
+	samples int  // that Points were compared on
+	cut     bool // time was spent before all was compared
 }
 
 // Chosen is the best point.
 func (r *Result) Chosen() Point { return r.Points[r.Best] }
+
+// Cut says what the time for choosing settings was spent on, "" where it has sufficed.
+func (r *Result) Cut() string {
+	if !r.cut {
+		return ""
+	}
+	const spent = "the time for choosing settings is spent: the best of those compared on %d rows is taken, %s %.4g, " +
+		"kernels %s"
+	p := r.Chosen()
+	return fmt.Sprintf(spent, r.samples, r.Metric, p.Mean, Brief(p.Kernels))
+}
 
 // Brief joins SPECs, the first few of many: sets of random columns make dozens.
 func Brief(specs []string) string {
@@ -150,8 +162,11 @@ type Job struct {
 	// OutputKernels are SPECs of L to compare, between points of the axis of the outputs, beside L as Setting says.
 	OutputKernels []string
 	Method        learn.Method
-	Budget        time.Duration // for all of it; 0 means no limit
-	Ranks         stream.Ranks  // that share the folds; nil means this process alone
+	Until         time.Time // when the best so far is taken; zero means that nothing ends the comparison
+	// Budget is the time that a budget leaves for a fit to all samples of what is chosen; 0: none, and its work is
+	// bounded.
+	Budget time.Duration
+	Ranks  stream.Ranks // that share the folds; nil means this process alone
 }
 
 // check refuses options that make no sense and puts defaults in place.
@@ -227,7 +242,7 @@ func (s *race) checkFolds(l int) error {
 		return fault.Input("the accuracy is of whole rows: hide rows, not cells")
 	case s.FoldsBy != "" && (s.Groups != nil || s.TimeOrdered):
 		return fault.Input("folds by %s, and by groups or in the order of time: give one of them", s.FoldsBy)
-	case s.Budget > 0 && s.Ranks != nil && s.Ranks.Size() > 1:
+	case !s.Until.IsZero() && s.Ranks != nil && s.Ranks.Size() > 1:
 		return fault.Input("a budget of time is for one process: several would choose different settings")
 	}
 	if s.Folds == 0 {

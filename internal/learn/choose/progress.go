@@ -12,8 +12,6 @@ import (
 
 // progress counts the fits of a phase.
 type progress struct {
-	deadline time.Time // zero: none
-
 	mu          sync.Mutex
 	told        learn.Progress
 	started     time.Time
@@ -43,7 +41,7 @@ func (s *race) step(fits int, metric float64) {
 	if spent := time.Since(s.started); s.done > 0 && spent > 0 {
 		at.Left = time.Duration(float64(spent) * float64(s.total-s.done) / float64(s.done))
 	}
-	if left := max(time.Until(s.deadline), 0); !s.deadline.IsZero() && (at.Left < 0 || left < at.Left) {
+	if left := max(time.Until(s.Until), 0); !s.Until.IsZero() && (at.Left < 0 || left < at.Left) {
 		at.Left = left
 	}
 	s.Method.Watch(*at)

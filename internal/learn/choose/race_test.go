@@ -166,7 +166,11 @@ func learned(t *testing.T, ctx context.Context, X, Y blas.General, budget time.D
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Run(ctx, d, Job{Options: Options{Folds: 5}, Budget: budget})
+	job := Job{Options: Options{Folds: 5}, Budget: budget}
+	if budget > 0 {
+		job.Until = time.Now().Add(budget)
+	}
+	return Run(ctx, d, job)
 }
 
 // TestNothing tells targets of noise from one that the inputs predict.
@@ -269,7 +273,7 @@ func budgetKeeps(t *testing.T) {
 			said = time.Since(start)
 		}
 	}
-	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 5}, Budget: 2 * time.Second, Method: method})
+	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 5}, Until: start.Add(2 * time.Second), Method: method})
 	if err != nil {
 		t.Fatal(err)
 	}

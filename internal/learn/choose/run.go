@@ -18,9 +18,9 @@ import (
 
 // Run compares settings by the race. The result does not depend on how many folds run at once.
 //
-// When the budget is spent, or the context is cancelled, Run returns the result of the rung that was going on where
-// folds of it are complete, or else of the rung before; with the error of the context, if that was cancelled, and
-// then nil where nothing was compared yet.
+// When it is time, or the context ends, Run returns the result of the rung that was going on where folds of it are
+// complete, or else of the rung before; with the error of the context, if that has ended, and then nil where nothing
+// was compared yet. What is chosen has exact kernels then, whether all samples can be fitted with these or not.
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	r := &race{Job: job, all: d, data: d}
 	if d.Loss().Kind != loss.Squared {
@@ -43,9 +43,8 @@ func (s *race) decide(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	limited, cancel := ctx, func() {}
-	if s.Budget > 0 {
-		s.deadline = time.Now().Add(s.Budget)
-		limited, cancel = context.WithDeadline(ctx, s.deadline)
+	if !s.Until.IsZero() {
+		limited, cancel = context.WithDeadline(ctx, s.Until)
 	}
 	defer cancel()
 	s.Method.Tol, s.Method.Trace = s.Tol, nil
@@ -58,20 +57,19 @@ func (s *race) decide(ctx context.Context) (*Result, error) {
 	if limited.Err() == nil || ctx.Err() != nil && s.best == nil {
 		return s.best, err
 	}
-	end := context.WithoutCancel(ctx)
-	if ctx.Err() == nil { // the budget is spent
-		end = ctx
+	if ctx.Err() == nil { // the time is spent
 		if err = nil; s.best == nil {
+			if s.floor > 0 {
+				return nil, nil // squared errors have chosen a λ
+			}
 			if err := s.least(ctx); err != nil {
 				return nil, err
 			}
 		}
-		p := s.best.Chosen()
-		const spent = "the time for choosing settings is spent: the best of those compared on %d rows is taken, %s " +
-			"%.4g, kernels %s"
-		s.Method.Say(spent, s.best.samples, s.Metric, p.Mean, Brief(p.Kernels))
+		s.best.cut = true
+		s.Method.Say("%s", s.best.Cut())
 	}
-	return s.best, cmp.Or(s.extend(end), err)
+	return s.best, cmp.Or(s.extend(ctx), err)
 }
 
 // lossSamples is how many samples, at most, values of λ are compared on by a loss: a fit takes several Newton steps
@@ -94,18 +92,21 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	if first.Metric != "accuracy" {
 		first.Metric = ""
 	}
-	first.Budget, first.Lambdas, first.Setting.Losses = job.Budget/2, nil, nil
+	first.Lambdas, first.Setting.Losses = nil, nil
+	if !job.Until.IsZero() {
+		first.Until = job.Until.Add(-time.Until(job.Until) / 2)
+	}
 	best, err := (&race{Job: first, all: squares, data: squares}).decide(ctx)
-	if err != nil {
-		return nil, err
+	if best == nil || err != nil {
+		return best, err
 	}
 	p := best.Chosen()
 	d.Follow(squares)
 	if err := d.Winsorize(ctx, p.Kernels); err != nil {
-		return nil, err
+		return ifEnded(ctx, best), err
 	}
 	second := job
-	second.Budget, second.Kernels, second.Models = job.Budget/2, nil, nil
+	second.Kernels, second.Models = nil, nil
 	second.Setting.Kernels, second.Setting.Learn, second.Setting.Model = p.Kernels, p.Learn, p.Model
 	if second.Setting.Regularizer == nil {
 		second.Setting.Norm = p.Norm
@@ -122,13 +123,27 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	}
 	size, _ := part.Size()
 	r, err := (&race{Job: second, all: part, data: part, floor: p.Lambda * float64(l) / float64(size)}).decide(ctx)
-	if r == nil || rows == nil {
+	if r == nil {
+		if best.cut = true; err == nil {
+			return best, nil
+		}
+		return ifEnded(ctx, best), err
+	}
+	if r.cut = r.cut || best.cut; rows == nil {
 		return r, err
 	}
 	for i := range r.Points { // μ = λl stays
 		r.Points[i].Lambda *= float64(len(rows)) / float64(l)
 	}
 	return r, cmp.Or(err, ctx.Err())
+}
+
+// ifEnded is what there is to return where ctx has ended, and else nil.
+func ifEnded(ctx context.Context, so *Result) *Result {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return so
 }
 
 // finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels
@@ -273,10 +288,12 @@ func (s *race) extend(ctx context.Context) error {
 	}
 	if s.best.samples < l {
 		kernels, err := s.affordable(ctx, p)
-		if err != nil {
+		switch {
+		case err == nil:
+			p.Kernels = kernels
+		case ctx.Err() == nil:
 			return err
 		}
-		p.Kernels = kernels
 		if s.Lambdas == nil {
 			p.Lambda *= float64(s.best.samples) / float64(l)
 		}

@@ -6,6 +6,7 @@ package dictionary
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -137,6 +138,9 @@ func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []ke
 // nameOf is the name of what is learned for a SPEC in Lengths.
 func nameOf(s kernel.Spec) string { return s.Features + ":" + s.Sum() }
 
+// lengthsShare is the part of the time that is left for what needs lengths which learning them may take.
+const lengthsShare = 1. / 2
+
 // point is what was learned for the SPEC, on columns with lengths or on directions, now or before, or the mean of what
 // parts of the samples have taught, where that is likelier than each.
 func (r *Resolver) point(ctx context.Context, s kernel.Spec) (p Point, err error) {
@@ -149,13 +153,15 @@ func (r *Resolver) point(ctx context.Context, s kernel.Spec) (p Point, err error
 	start, known := r.start(ctx, s)
 	p.ranks = start.ranks
 	opt := lengths.Options{Seed: r.opt.Seed, Backend: r.opt.Backend}
+	in, cancel := phase.Share(ctx, lengthsShare)
+	defer cancel()
 	z := func() blas.General {
 		g := r.lengthColumns(p.ranks)
 		return features(&g, r.z)
 	}
 	enough := false
 	if parts := r.parts(s, p.ranks); parts != nil {
-		p.Point, enough, err = lengths.Gather(s.Kinds(), z(), r.y, parts, opt)
+		p.Point, enough, err = lengths.Gather(in, s.Kinds(), z(), r.y, parts, opt)
 		start.Point, known = p.Point, true
 	}
 	switch {
@@ -164,15 +170,18 @@ func (r *Resolver) point(ctx context.Context, s kernel.Spec) (p Point, err error
 		if known {
 			opt.Start = &start.Point
 		}
-		p.Point, err = lengths.Learn(ctx, s.Kinds(), z(), r.y, opt)
+		p.Point, err = lengths.Learn(in, s.Kinds(), z(), r.y, opt)
 	case known && start.Directions != nil:
-		p.Point, err = lengths.Turn(ctx, s.Kinds(), z(), r.y, start.Point, opt)
+		p.Point, err = lengths.Turn(in, s.Kinds(), z(), r.y, start.Point, opt)
 	default:
 		straight := s
 		straight.Features = lengths.Features
-		if p, err = r.point(ctx, straight); err == nil {
-			p.Point, err = lengths.Turn(ctx, s.Kinds(), z(), r.y, p.Point, opt)
+		if p, err = r.point(in, straight); err == nil {
+			p.Point, err = lengths.Turn(in, s.Kinds(), z(), r.y, p.Point, opt)
 		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = nil // of its share of the time: the point is the best so far
 	}
 	if err == nil {
 		r.mu.Lock()

@@ -65,6 +65,9 @@ func (g *Grams) Sample(idx []int) (learn.InMemory, error) {
 	return some, err
 }
 
+// Few is Sample: kernels are as they are.
+func (g *Grams) Few(idx []int) (learn.InMemory, error) { return g.Sample(idx) }
+
 // Abilities tells that Gram matrices are in memory.
 func (g *Grams) Abilities() learn.Abilities { return learn.Abilities{InMemory: g} }
 

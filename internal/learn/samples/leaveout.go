@@ -305,14 +305,18 @@ func (s *leaveOut) squareSums(R blas.General) []float64 {
 	return sum
 }
 
-// robustResiduals measures residuals of the targets on some of the samples of all, by fits with the kernels of the
-// SPECs and the loss of Huber, and makes its δ, where the caller gave none, RobustDelta robust standard deviations of
-// them, of which the median is taken. It returns the residuals with the training set that they are of.
+// robustResiduals measures residuals of the targets on some of the samples of all, fewer where ctx has a deadline, by
+// fits with the kernels of the SPECs and the loss of Huber, and makes its δ, where the caller gave none, RobustDelta
+// robust standard deviations of them, of which the median is taken. It returns the residuals with the training set that
+// they are of.
 func (o *observed) robustResiduals(
 	ctx context.Context, all learn.InMemory, specs []string,
 ) (*training, *residuals, error) {
-	rows := rand.New(rand.NewPCG(o.opt.Seed, uint64(o.y.Rows))).Perm(o.y.Rows)
-	rows = rows[:min(len(rows), residualSamples)]
+	rows, most := rand.New(rand.NewPCG(o.opt.Seed, uint64(o.y.Rows))).Perm(o.y.Rows), residualSamples
+	if _, bounded := ctx.Deadline(); bounded {
+		most = defaults.SomeSamples
+	}
+	rows = rows[:min(len(rows), most)]
 	slices.Sort(rows)
 	some, err := all.Sample(rows)
 	if err == nil {

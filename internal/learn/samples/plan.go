@@ -33,6 +33,9 @@ func (r *Rows) Affordable(
 	ctx context.Context, specs []string, what learn.Learned, folds int, budget time.Duration,
 ) ([]string, error) {
 	l, n := r.Size()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	c, err := r.everything()
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func (r *Rows) Affordable(
 	fits := p.Bytes <= float64(r.opt.Limit())
 	var takes time.Duration
 	if fits && (budget > 0 || r.opt.Notify != nil && l > linop.KeepBoth) {
-		if takes, err = r.predict(ctx, d, what); err != nil {
+		if takes, err = r.predict(ctx, d, what, budget); err != nil {
 			return nil, err
 		}
 		why += fmt.Sprintf("; a fit takes about %.3g s", takes.Seconds())
@@ -74,7 +77,7 @@ func (r *Rows) Affordable(
 	}
 	r.opt.Precision = given
 	r.opt.Say("%s: explicit features", why)
-	return r.Features(ctx, specs, l, folds)
+	return r.Features(ctx, specs, l, folds, budget)
 }
 
 // reads is the bytes of m kernels, or of their sum where weights are fixed, that one step of a fit reads: a product
@@ -88,14 +91,21 @@ func (r *Rows) reads(m int, what learn.Learned) float64 {
 }
 
 // Features are SPECs of the same kernels with as many explicit features as pay and fit
-// into memory for l samples, with sums apart for so many folds.
-func (r *Rows) Features(ctx context.Context, specs []string, l, folds int) ([]string, error) {
+// into memory for l samples, with sums apart for so many folds. A pass over the samples takes half of the budget at
+// most, by prediction; 0 means that there is none.
+func (r *Rows) Features(
+	ctx context.Context, specs []string, l, folds int, budget time.Duration,
+) ([]string, error) {
 	c, err := r.everything()
 	if err != nil {
 		return nil, err
 	}
 	limit := float64(r.opt.Limit())
-	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, limit)
+	work := defaults.FeatureWork
+	if budget > 0 {
+		work = min(work, r.passRate()*budget.Seconds()/2)
+	}
+	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, limit, work)
 	if r.cells < r.y.Rows*r.y.Cols { // some are missing
 		// a fourth of it for factorBytes
 		D = max(defaults.ColumnFeatures, int(min(float64(D), limit/(4*8*2*float64(l)))))
@@ -116,12 +126,29 @@ func (r *Rows) Groups(ctx context.Context, specs []string) ([]kernel.Group, erro
 	return c.Groups(ctx, specs)
 }
 
+// passRate is how many units of [defaults.FeatureWork] a pass over rows of features takes in a second, by the time of a
+// small part of its work.
+func (r *Rows) passRate() float64 {
+	F, G := blas.NewGeneral(speedRows, speedRows/2), blas.NewGeneral(speedRows/2, speedRows/2)
+	be := blas.Or(r.opt.Backend)
+	blas.GramOf(be, G, F) // makes its scratch
+	start := time.Now()
+	blas.GramOf(be, G, F)
+	return float64(F.Rows) * float64(F.Cols) * float64(F.Cols) / max(time.Since(start).Seconds(), 1e-9)
+}
+
+// decompositions is the time of those of sums of D features, in the unit of D³ of FeatureWork.
+const decompositions = 20
+
 // mostFeatures is how many features pay for l samples, d inputs and n
-// outputs, and fit into so many bytes with their sums apart for each fold.
+// outputs, as work on them is bounded, and fit into so many bytes with their sums apart for each fold.
 // ColumnFeatures are taken even when they do not.
-func mostFeatures(l, d, n, folds int, limit float64) int {
+func mostFeatures(l, d, n, folds int, limit, work float64) int {
 	b := float64(10*d + 2*n)
-	most := (math.Sqrt(b*b+4*defaults.FeatureWork/float64(l)) - b) / 2 // D·(D + b) = FeatureWork/l
+	most := (math.Sqrt(b*b+4*work/float64(l)) - b) / 2 // D·(D + b) = work/l
+	if work < defaults.FeatureWork {
+		most = min(most, math.Cbrt(work/decompositions))
+	}
 	D := int(min(most, defaults.MostFeatures, float64(l)/2))
 	need := func() float64 {
 		landmarks := 3 * 8 * float64(D) * float64(D)
@@ -218,8 +245,11 @@ const (
 	usualProducts, usualSteps = 100, 20
 )
 
-// predict is about how long a fit of the dictionary to l samples takes, by the time of a small part of its work.
-func (r *Rows) predict(ctx context.Context, d kernel.Dictionary, what learn.Learned) (time.Duration, error) {
+// predict is about how long a fit of the dictionary to l samples takes, by the time of a small part of its work; of a
+// smaller part where that shows that it takes longer than the budget, if there is one.
+func (r *Rows) predict(
+	ctx context.Context, d kernel.Dictionary, what learn.Learned, budget time.Duration,
+) (takes time.Duration, err error) {
 	l, n := r.Size()
 	s := min(l, speedRows)
 	opt := kernel.GramOptions{Precision: r.opt.Precision, Backend: r.opt.Backend}
@@ -230,21 +260,27 @@ func (r *Rows) predict(ctx context.Context, d kernel.Dictionary, what learn.Lear
 	}
 	form := time.Since(start).Seconds() / float64(s*s)
 
-	order, columns := min(l, speedOrder), min(n, speedColumns)
-	K := blas.Or(r.opt.Backend).NewPacked(order, r.opt.Precision)
-	K.Complete() // memory that was never written is read from the caches
-	x, y := blas.NewGeneral(order, columns), blas.NewGeneral(order, columns)
-	K.Mul(y, x) // makes its scratch
-	start = time.Now()
-	K.Mul(y, x)
-	product := time.Since(start).Seconds() / float64(order*order) * float64(n) / float64(columns)
+	for _, order := range []int{speedRows, speedOrder} {
+		order, columns := min(l, order), min(n, speedColumns)
+		K := blas.Or(r.opt.Backend).NewPacked(order, r.opt.Precision)
+		K.Complete() // memory that was never written is read from the caches
+		x, y := blas.NewGeneral(order, columns), blas.NewGeneral(order, columns)
+		K.Mul(y, x) // makes its scratch
+		start = time.Now()
+		K.Mul(y, x)
+		product := time.Since(start).Seconds() / float64(order*order) * float64(n) / float64(columns)
 
-	products := usualProducts * product
-	switch {
-	case what.Weights() && r.opt.recomputes(len(d), l, r.x.Cols, n):
-		products += usualSteps * 2 * form // of the sum, and for the gradient
-	case what.Weights():
-		products += usualSteps * float64(len(d)) * product / float64(n)
+		products := usualProducts * product
+		switch {
+		case what.Weights() && r.opt.recomputes(len(d), l, r.x.Cols, n):
+			products += usualSteps * 2 * form // of the sum, and for the gradient
+		case what.Weights():
+			products += usualSteps * float64(len(d)) * product / float64(n)
+		}
+		takes = time.Duration(float64(l) * float64(l) * (form + products) * float64(time.Second))
+		if order == l || budget > 0 && takes > budget || ctx.Err() != nil {
+			break
+		}
 	}
-	return time.Duration(float64(l) * float64(l) * (form + products) * float64(time.Second)), nil
+	return takes, ctx.Err()
 }

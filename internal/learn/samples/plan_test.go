@@ -171,7 +171,7 @@ func TestMostFeatures(t *testing.T) {
 		{100_000, 2e8, 300, 2000},
 		{100_000, 0, defaults.ColumnFeatures, defaults.ColumnFeatures},
 	} {
-		if D := mostFeatures(c.l, 10, 1, 3, c.limit); D < c.least || D > c.most {
+		if D := mostFeatures(c.l, 10, 1, 3, c.limit, defaults.FeatureWork); D < c.least || D > c.most {
 			t.Errorf("%d rows in %g bytes: %d features, not %d to %d", c.l, c.limit, D, c.least, c.most)
 		}
 	}

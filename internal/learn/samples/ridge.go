@@ -286,7 +286,7 @@ func cheaperByHoles(parts []pattern, l, lambdas int) bool {
 func (r *ridge) byHoles(
 	ctx context.Context, K, Y blas.General, parts []pattern, rho float64, lambdas []float64, F []blas.General,
 ) error {
-	l, be := Y.Rows, blas.Or(r.opt.Backend)
+	l, be := Y.Rows, blas.Until(ctx, blas.Or(r.opt.Backend))
 	inner, cross := blas.View(K, 0, 0, l, l), blas.View(K, l, 0, r.test.Rows, l)
 	dec, err := sylvester.Decompose(ctx, linop.NewDense(inner, be), be)
 	if err != nil {
@@ -318,7 +318,7 @@ func (r *ridge) byHoles(
 			blas.Mul(be, F[i], false, false, cross, C)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // solvePattern writes the coefficients of the targets of p, times ρ, to C, and reports whether their system is regular.

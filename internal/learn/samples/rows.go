@@ -56,6 +56,20 @@ func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
 // Sample is the data of these samples alone.
 func (r *Rows) Sample(idx []int) (learn.InMemory, error) { return r.Part(idx, nil) }
 
+// Few is Sample with the lengths of columns that all samples, or else others before them, have taught.
+func (r *Rows) Few(idx []int) (learn.InMemory, error) {
+	part, err := r.Part(idx, nil)
+	if err != nil {
+		return nil, err
+	}
+	few := part.(*Rows)
+	if r.all != nil && len(r.all.Lengths()) > 0 {
+		few.opt.Lengths = r.all.Lengths()
+	}
+	few.known = []dictionary.Lengths{few.opt.Lengths}
+	return few, nil
+}
+
 // Part is the data of these samples and targets alone; nil stands for all.
 func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)

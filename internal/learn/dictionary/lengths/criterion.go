@@ -77,10 +77,11 @@ func matern(twice float64, degree int, factor float64) shape {
 // they have the gradient ∂S/∂T_b = 2E, and ∂S/∂log θ_bc = Σ_r E_rc (T_b)_rc, which is the one above for T_b = I.
 //
 // An evaluation takes l³ + 3Bl²d multiplications and additions, and 2 + 2B matrices of l² numbers, of which the lower
-// triangles are used. It serves one goroutine.
+// triangles are used. It ends with +Inf soon after ended reports true. It serves one goroutine.
 type criterion struct {
 	layout
 	be     blas.Backend
+	ended  func() bool  // nil for never
 	X, Y   blas.General // X is l×(d+1), with a column of ones
 	linear blas.General // XXᵀ/d
 	terms  []term
@@ -128,11 +129,17 @@ const rowsAtOnce = 16
 // rows calls f for the rows of the lower triangles, in parallel.
 func (c *criterion) rows(f func(i int)) {
 	par.Ranges(c.X.Rows, rowsAtOnce, func(lo, hi int) {
+		if c.over() {
+			return
+		}
 		for i := lo; i < hi; i++ {
 			f(i)
 		}
 	})
 }
+
+// over reports whether values mean nothing any more.
+func (c *criterion) over() bool { return c.ended != nil && c.ended() }
 
 // low is row i of the lower triangle of a.
 func low(a blas.General, i int) []float64 { return blas.Row(a, i)[:i+1] }
@@ -164,7 +171,7 @@ func (c *criterion) evaluate(p, grad []float64) float64 {
 	v := c.parameters(p)
 	clear(grad)
 	S := math.Inf(1)
-	if c.factorize(&v) {
+	if !c.over() && c.factorize(&v) {
 		if S = c.likelihood(grad != nil); grad != nil {
 			c.gradient(&v, grad)
 		}
@@ -173,7 +180,7 @@ func (c *criterion) evaluate(p, grad []float64) float64 {
 	for _, g := range grad {
 		sum += g
 	}
-	if math.IsNaN(sum) || math.IsInf(sum, 0) {
+	if c.over() || math.IsNaN(sum) || math.IsInf(sum, 0) {
 		clear(grad)
 		return math.Inf(1)
 	}

@@ -55,7 +55,7 @@ func TestMinimize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, p := s.criterion(60), s.fresh(func(int) float64 { return 2 })
+	c, p := s.criterion(t.Context(), 60), s.fresh(func(int) float64 { return 2 })
 	grad := make([]float64, len(p))
 	start := c.pulled(p, grad)
 	far := floats.Norm(grad, 2)

@@ -31,7 +31,7 @@ func Turn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, from Poin
 	if s.Y.Cols == 0 || len(p) == straight || fresh && !(surplus < math.Inf(1)) { // NaN too
 		return from, nil
 	}
-	c, goal := s.criterion(s.X.Rows), math.Inf(1)
+	c, goal := s.criterion(ctx, s.X.Rows), math.Inf(1)
 	if fresh {
 		goal = c.pulled(p, make([]float64, len(p))) - surplus
 	}

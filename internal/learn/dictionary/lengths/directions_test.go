@@ -152,7 +152,7 @@ func TestGatherTurned(t *testing.T) {
 	one := turned(t, z, y, straight, "gaussian")
 	z, y = half(100)
 	two := turned(t, z, y, one, "gaussian")
-	mean, likelier, err := Gather([]kernel.Kind{"gaussian"}, Z, Y, []Point{one, two}, Options{})
+	mean, likelier, err := Gather(t.Context(), []kernel.Kind{"gaussian"}, Z, Y, []Point{one, two}, Options{})
 	if err != nil || !likelier {
 		t.Fatalf("of two halves: mean %v, %v", likelier, err)
 	}
@@ -160,7 +160,8 @@ func TestGatherTurned(t *testing.T) {
 	if got := mean.Directions[0][3][2]; !(math.Abs(got-want) < 1e-12) {
 		t.Errorf("direction 3 has %g of column 2, the mean is %g", got, want)
 	}
-	if p, _, err := Gather([]kernel.Kind{"gaussian"}, Z, Y, []Point{straight, one}, Options{}); err != nil ||
+	kinds, both := []kernel.Kind{"gaussian"}, []Point{straight, one}
+	if p, _, err := Gather(t.Context(), kinds, Z, Y, both, Options{}); err != nil ||
 		p.Directions == nil {
 		t.Errorf("of lengths alone and directions: %v, %v", p.Directions, err)
 	}

@@ -88,7 +88,7 @@ func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Opti
 		few := min(fewRows, s.X.Rows)
 		scales := int(math.Log2(float64(few)) / 2)
 		if count := len(s.kinds) * len(s.vary); opt.Start == nil && scales*count <= steps {
-			from = append(from, s.criterion(few).shorten(ctx, from[0], count, scales))
+			from = append(from, s.criterion(ctx, few).shorten(ctx, from[0], count, scales))
 		}
 		if len(from) >= starts {
 			from = s.best(ctx, few, from, starts, 2)
@@ -106,7 +106,9 @@ func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Opti
 // Gather is the mean of points that were learned on parts of the samples, or on all of them, and true, where it is
 // likelier than each, and else the likeliest. The mean is that of the logarithms, and of directions. Errors are those
 // of Learn.
-func Gather(kinds []kernel.Kind, Z, Y blas.General, points []Point, opt Options) (p Point, mean bool, err error) {
+func Gather(
+	ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, points []Point, opt Options,
+) (p Point, mean bool, err error) {
 	s, err := newSearch(kinds, Z, Y, &opt)
 	if err != nil || len(points) == 1 {
 		return points[0], true, err
@@ -124,7 +126,7 @@ func Gather(kinds []kernel.Kind, Z, Y blas.General, points []Point, opt Options)
 	if s.Y.Cols == 0 {
 		return p, true, nil
 	}
-	c := s.criterion(s.X.Rows)
+	c := s.criterion(ctx, s.X.Rows)
 	least := c.pulled(middle, nil)
 	mean = true
 	for k := range points {
@@ -132,7 +134,7 @@ func Gather(kinds []kernel.Kind, Z, Y blas.General, points []Point, opt Options)
 			p, least, mean = points[k], value, false
 		}
 	}
-	return p, mean, nil
+	return p, mean, ctx.Err()
 }
 
 func known() string {
@@ -280,7 +282,7 @@ func (s *search) point(p []float64) Point {
 
 // best follows the criterion on the first rows down from every point for so many steps, and returns the best ends.
 func (s *search) best(ctx context.Context, rows int, from [][]float64, steps, count int) (ends [][]float64) {
-	c := s.criterion(rows)
+	c := s.criterion(ctx, rows)
 	var values []float64
 	for _, p := range from {
 		end, value := c.minimize(ctx, p, steps, math.Inf(1))
@@ -290,10 +292,12 @@ func (s *search) best(ctx context.Context, rows int, from [][]float64, steps, co
 	return ends[:count]
 }
 
-// criterion is that on the first rows.
-func (s *search) criterion(rows int) *criterion {
+// criterion is that on the first rows, whose evaluations end with ctx.
+func (s *search) criterion(ctx context.Context, rows int) *criterion {
 	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, rows, a.Cols) }
-	return newCriterion(s.kinds, s.turned, first(s.X), first(s.Y), s.be)
+	c := newCriterion(s.kinds, s.turned, first(s.X), first(s.Y), s.be)
+	c.be, c.ended = blas.Until(ctx, c.be), func() bool { return ctx.Err() != nil }
+	return c
 }
 
 // shorten is p with its first lengths, each in turn, at the one of least value among them and 1/4, 1/16, … of them, for

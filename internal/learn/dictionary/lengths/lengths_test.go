@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -273,7 +274,7 @@ func TestGather(t *testing.T) {
 		x, y := blas.TakeRows(Z, idx), blas.TakeRows(Y, idx)
 		points = append(points, learned(t, x, y, Options{Start: &whole}, "gaussian"))
 	}
-	p, mean, err := Gather([]kernel.Kind{"gaussian"}, Z, Y, points, Options{})
+	p, mean, err := Gather(t.Context(), []kernel.Kind{"gaussian"}, Z, Y, points, Options{})
 	if err != nil || !mean {
 		t.Fatalf("of the folds %v alike: mean %v, %v", points, mean, err)
 	}
@@ -286,12 +287,64 @@ func TestGather(t *testing.T) {
 	}
 	far := points[0]
 	far.Scale = [][]float64{{1e-3 * far.Scale[0][0], far.Scale[0][1], far.Scale[0][2]}}
-	if p, mean, err = Gather([]kernel.Kind{"gaussian"}, Z, Y, []Point{far, points[1]}, Options{}); err != nil || mean ||
+	kinds := []kernel.Kind{"gaussian"}
+	if p, mean, err = Gather(t.Context(), kinds, Z, Y, []Point{far, points[1]}, Options{}); err != nil || mean ||
 		!slices.Equal(p.Scale[0], points[1].Scale[0]) {
 		t.Errorf("of two minima: mean %v, %v, %v", mean, p.Scale, err)
 	}
-	if p, mean, err = Gather([]kernel.Kind{"gaussian"}, Z, Y, []Point{far}, Options{}); err != nil || !mean ||
+	if p, mean, err = Gather(t.Context(), kinds, Z, Y, []Point{far}, Options{}); err != nil || !mean ||
 		!slices.Equal(p.Scale[0], far.Scale[0]) {
 		t.Errorf("of one: mean %v, %v, %v", mean, p.Scale, err)
+	}
+}
+
+// looked is a context that ends when it is looked at for the at-th time.
+type looked struct {
+	context.Context
+	at, looks atomic.Int64
+}
+
+func (c *looked) Err() error {
+	if c.looks.Add(1) >= c.at.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Done says that the context can end.
+func (c *looked) Done() <-chan struct{} { return make(chan struct{}) }
+
+// TestEnds ends each kind of learning at any look at the context, in the middle of an evaluation too, with few more
+// looks.
+func TestEnds(t *testing.T) {
+	Z, Y := wavy(120, 3, 14)
+	kinds := []kernel.Kind{"gaussian", kernel.Matern12}
+	from := learned(t, Z, Y, Options{}, kinds...)
+	for name, f := range map[string]func(ctx context.Context, opt Options) error{
+		"Learn": func(ctx context.Context, opt Options) error { _, err := Learn(ctx, kinds, Z, Y, opt); return err },
+		"Turn": func(ctx context.Context, opt Options) error {
+			_, err := Turn(ctx, kinds, Z, Y, from, opt)
+			return err
+		},
+		"Gather": func(ctx context.Context, opt Options) error {
+			_, _, err := Gather(ctx, kinds, Z, Y, []Point{from, from}, opt)
+			return err
+		},
+	} {
+		for at := int64(1); ; at *= 2 {
+			ctx := &looked{Context: t.Context()}
+			ctx.at.Store(at)
+			err := f(ctx, Options{Backend: blas.NewNative()})
+			if ctx.looks.Load() < at {
+				if err != nil || at < 16 {
+					t.Errorf("%s: not ended by look %d: %v", name, at, err)
+				}
+				break
+			}
+			const few = 400 // the operations of a factorization, and the rows of a kernel, that are passed over
+			if after := ctx.looks.Load() - at; !errors.Is(err, context.Canceled) || after > few {
+				t.Errorf("%s, ended at look %d: %v after %d more looks", name, at, err, after)
+			}
+		}
 	}
 }
