@@ -20,7 +20,8 @@ import (
 // TestRidgeIsWhatFitFinds compares the errors by factorisation with those of models fitted to the same split.
 func TestRidgeIsWhatFitFinds(t *testing.T) {
 	X, Y := learntest.Wave(50, 21)
-	splits, err := Folds(50, 5, 1, nil, false, 0)
+	folding := learn.Folding{Folds: 5, Content: learn.ContentOf(raw(X), raw(Y))}
+	splits, err := folding.Deal(50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +29,11 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 	for name, tau := range map[string]float64{"default τ": 0, "τ = 6": 6} {
 		t.Run(name, func(t *testing.T) {
 			opt := Options{Kernels: []string{"gaussian:each:median*0.5,1", "poly:1:all:0"}, Tau: tau, Learn: "none"}
-			d, checked, err := rowsOf(X, Y, opt, nil)
+			d, _, err := rowsOf(X, Y, opt, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := d.Split(learn.Folding{Folds: 5, Seed: checked.Seed}); err != nil {
+			if _, err := d.Split(folding); err != nil {
 				t.Fatal(err)
 			}
 			r, err := d.Abilities().Table.Ridge(0)

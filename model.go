@@ -162,7 +162,10 @@ func (m *Model) Warnings() []string { return slices.Clone(m.fitted().Warnings) }
 // Options are those that the model was fitted with, as they were given: a fit of the same data with them is the same fit.
 // What belongs to the data is left out: names, schema, weights, noise, the axis of the outputs and groups of rows. It is
 // nil where a model file of an older version does not say.
-func (m *Model) Options() *Options { return m.cert.Asked }
+func (m *Model) Options() *Options {
+	m.fitted()
+	return m.cert.Asked
+}
 
 // asked are the options that a model keeps.
 func (opt *checked) asked() *Options {

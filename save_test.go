@@ -222,8 +222,8 @@ func TestLoadRefuses(t *testing.T) {
 			return b[:len(b)/2]
 		}), "not that of a model"},
 		"newer": {
-			rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 8`)),
-			"newer version (format 8, this program reads up to 7)",
+			rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 9`)),
+			"newer version (format 9, this program reads up to 8)",
 		},
 		"version 0": {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 0`)), "format 0"},
 		"scale of others": {

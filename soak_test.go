@@ -53,7 +53,8 @@ func soakOnce(t *testing.T, dir string, seed uint64) {
 		defer cancel()
 	}
 	m, err := Fit(ctx, X, Y, opt)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, bcd.ErrNotConverged) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, bcd.ErrNotConverged) &&
+		!errors.Is(err, context.DeadlineExceeded) { // of a share of the time
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	if m == nil {
