@@ -116,21 +116,14 @@ func (m *Map) choose(ctx context.Context, X blas.General) error {
 
 // Check refuses a description that is no feature map, as one read from JSON may be.
 func (m *Map) Check() error {
-	err := m.Kernel.Validate()
-	if err != nil {
+	check := map[string]func(*Map) error{Exact: checkExact, Fourier: checkFourier, Nystrom: checkNystrom}[m.Method]
+	if check == nil {
+		return m.named(fmt.Errorf("%w: unknown method %q", ErrNoFeatures, m.Method))
+	}
+	if err := m.Kernel.Validate(); err != nil {
 		return err
 	}
-	switch m.Method {
-	case Exact:
-		err = checkExact(m)
-	case Fourier:
-		err = checkFourier(m)
-	case Nystrom:
-		err = checkNystrom(m)
-	default:
-		err = fmt.Errorf("%w: unknown method %q", ErrNoFeatures, m.Method)
-	}
-	return m.named(err)
+	return m.named(check(m))
 }
 
 // named puts the kernel before a message.
