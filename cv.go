@@ -27,8 +27,8 @@ type CVResult struct {
 }
 
 // Fit fits the best setting to all samples that were compared, with what the comparison has made of them:
-// lengths of columns, and sums of explicit features. It uses them up: call it once. The zero CVResult panics. A budget is
-// for each of the two, and a ctx that has ended leaves a fifth of a second, as for [Fit].
+// lengths of columns, and sums of explicit features. It uses them up: call it once. The zero CVResult panics. A budget
+// is for each of the two, and a ctx that has ended leaves a fifth of a second, as for [Fit].
 func (r *CVResult) Fit(ctx context.Context) (*Model, error) {
 	alive(ctx)
 	opt := r.bestOptions()

@@ -159,9 +159,9 @@ func (m *Model) Chosen() *Chosen {
 // Warnings are lines about the data that a user should see.
 func (m *Model) Warnings() []string { return slices.Clone(m.fitted().Warnings) }
 
-// Options are those that the model was fitted with, as they were given: a fit of the same data with them is the same fit.
-// What belongs to the data is left out: names, schema, weights, noise, the axis of the outputs and groups of rows. It is
-// nil where a model file of an older version does not say.
+// Options are those that the model was fitted with, as they were given: a fit of the same data with them is the same
+// fit. What belongs to the data is left out: names, schema, weights, noise, the axis of the outputs and groups of rows.
+// It is nil where a model file of an older version does not say.
 func (m *Model) Options() *Options {
 	m.fitted()
 	return m.cert.Asked
@@ -319,8 +319,8 @@ func Load(path string) (*Model, error) {
 	return m.of(learned, err)
 }
 
-// Decode reads what Encode wrote, size bytes in r. It takes at most 4 times the size and 64 MiB, whatever the bytes say.
-// Random frequencies, features times inputs, are drawn when the model is first used.
+// Decode reads what Encode wrote, size bytes in r. It takes at most 4 times the size and 64 MiB, whatever the bytes
+// say. Random frequencies, features times inputs, are drawn when the model is first used.
 func Decode(r io.ReaderAt, size int64) (*Model, error) {
 	m := new(Model)
 	learned, err := model.Decode(r, size, &m.cert)

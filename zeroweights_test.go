@@ -109,7 +109,8 @@ func TestZeroWeightIsNoRow(t *testing.T) {
 	bad.Set(40, 1, math.Inf(1))
 	allBad, _ := among(bad, math.Inf(-1))
 	_, err = iokl.Fit(t.Context(), allBad, allY, iokl.Options{Weights: W})
-	if want := fmt.Sprintf("row %d, column 2", own[40]+1); err == nil || !bytes.Contains([]byte(err.Error()), []byte(want)) {
+	want := fmt.Sprintf("row %d, column 2", own[40]+1)
+	if err == nil || !bytes.Contains([]byte(err.Error()), []byte(want)) {
 		t.Errorf("%v does not name %s", err, want)
 	}
 }
@@ -179,7 +180,8 @@ func TestWidthsFollowWeights(t *testing.T) {
 		}
 	}
 	for name, w := range map[string]*mat.Dense{
-		"negative": mat.NewDense(l, 1, append([]float64{-1}, make([]float64, l-1)...)), "fewer": mat.NewDense(3, 1, nil),
+		"negative": mat.NewDense(l, 1, append([]float64{-1}, make([]float64, l-1)...)),
+		"fewer":    mat.NewDense(3, 1, nil),
 	} {
 		if _, err := m.PredictInterval(t.Context(), fresh, iokl.IntervalOptions{Weights: w}); err == nil {
 			t.Errorf("%s: no error", name)

@@ -242,8 +242,8 @@ iokl_status iokl_predict_probabilities_gram(iokl_handle model, const iokl_matrix
 
 /* Writes predictions for the rows of X to F, and to low and high (t x n) the ends of intervals that hold new targets
  * with a probability. options is NULL or a JSON object with level (0.9), method ("cv+" or "jackknife+"; of several
- * quantiles "conformal", whose ends are t x n/q for q of them), local, joint, weights (a list of rows: those of the rows
- * of X or of their targets, as weights of a fit; widths are in proportion to 1/sqrt(w)). */
+ * quantiles "conformal", whose ends are t x n/q for q of them), local, joint, weights (a list of rows: those of the
+ * rows of X or of their targets, as weights of a fit; widths are in proportion to 1/sqrt(w)). */
 iokl_status iokl_predict_interval(iokl_handle model, const iokl_matrix *X, const char *options, const iokl_matrix *F,
                                   const iokl_matrix *low, const iokl_matrix *high, iokl_error *err);
 

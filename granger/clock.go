@@ -55,8 +55,8 @@ func (d *Data) InTime(t Times) error {
 		for k, i := range run[1:] {
 			if steps = append(steps, when[i]-when[run[k]]); when[i] == when[run[k]] {
 				return fmt.Errorf("%w: rows %d and %d have the same one in %s: where rows of several units stand in "+
-					"one table, a replicate for each unit tells them apart; otherwise keep one row of each time, or leave "+
-					"the column out to take the rows as they stand", ErrTime, run[k]+1, i+1, t.Label(clock))
+					"one table, a replicate for each unit tells them apart; otherwise keep one row of each time, or "+
+					"leave the column out to take the rows as they stand", ErrTime, run[k]+1, i+1, t.Label(clock))
 			}
 		}
 		order = append(order, run...)
@@ -220,11 +220,12 @@ func courseOf(v []float64, runs [][]int) (c course) {
 // series are called by too.
 var (
 	clockWords = []string{
-		"time", "times", "date", "dates", "datetime", "timestamp", "timestamps", "unix", "unixtime", "epoch", "year", "years",
+		"time", "times", "date", "dates", "datetime", "timestamp", "timestamps", "unix", "unixtime", "epoch", "year",
+		"years",
 	}
 	unitWords = []string{
-		"stamp", "utc", "gmt", "local", "s", "sec", "secs", "second", "seconds", "ms", "us", "ns", "min", "mins", "minute",
-		"minutes", "h", "hr", "hrs", "hour", "hours", "d", "day", "days",
+		"stamp", "utc", "gmt", "local", "s", "sec", "secs", "second", "seconds", "ms", "us", "ns", "min", "mins",
+		"minute", "minutes", "h", "hr", "hrs", "hour", "hours", "d", "day", "days",
 	}
 	countWords = []string{
 		"t", "ts", "yr", "quarter", "month", "months", "week", "weeks", "period", "step", "tick", "frame", "no", "nr",

@@ -153,7 +153,10 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 
 		Stability *Counts `json:"stability,omitempty"`
 		Null      *Counts `json:"null,omitempty"`
-	}{r.Nodes, rowsOf(r.Graph), rowsOf(r.Norms), rowsOf(r.Sizes), r.Kernels, r.Samples, r.Lag, fits, r.Stability, r.Null})
+	}{
+		r.Nodes, rowsOf(r.Graph), rowsOf(r.Norms), rowsOf(r.Sizes), r.Kernels, r.Samples, r.Lag, fits, r.Stability,
+		r.Null,
+	})
 }
 
 func rowsOf(a blas.General) [][]float64 {

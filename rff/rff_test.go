@@ -277,7 +277,10 @@ func TestHalton(t *testing.T) {
 			}
 		}
 	}
-	wide := &Map{Kernel: build(t, "rff:gaussian:all:1:2:qmc", randomX(1, 2, maxHalton))[0], Method: Fourier, Sampler: "qmc", D: 2}
+	wide := &Map{
+		Kernel: build(t, "rff:gaussian:all:1:2:qmc", randomX(1, 2, maxHalton))[0],
+		Method: Fourier, Sampler: "qmc", D: 2,
+	}
 	if err := wide.Check(); !errors.Is(err, ErrNoFeatures) {
 		t.Errorf("too many dimensions: %v", err)
 	}

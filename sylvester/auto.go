@@ -13,8 +13,8 @@ import (
 )
 
 // auto iterates by [nystrom], and takes the cheapest direct method once all iterations and sketches for the present K
-// have cost as much as that; see [costs] for the unit. It predicts nothing of K: the costs of a direct method and of one
-// iteration follow from l, n and the distinct eigenvalues of L alone.
+// have cost as much as that; see [costs] for the unit. It predicts nothing of K: the costs of a direct method and of
+// one iteration follow from l, n and the distinct eigenvalues of L alone.
 //
 // With D the cost of the direct method, P that of plain iterations, and S(q) + I(q) that of a sketch of q columns and
 // the iterations behind it, a first solve costs, one iteration apart, at most 2·D, and at most

@@ -76,8 +76,8 @@ func TestAutoWithinMemory(t *testing.T) {
 	}
 }
 
-// TestIterationsGivenUp checks that what was multiplied before a direct method took over is counted, and that this finds
-// what it does alone.
+// TestIterationsGivenUp checks that what was multiplied before a direct method took over is counted, and that this
+// finds what it does alone.
 func TestIterationsGivenUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 17))
 	K, L, Y := spectrum(rng, decay(200, 100, 0.9)), outputKernel(rng, 30, decay(3, 2, 0.5)), gaussian(rng, 200, 30)

@@ -116,8 +116,8 @@ func TestGuarantee(t *testing.T) {
 						limit = 2.2 * best
 					}
 					if spent > limit+one {
-						t.Errorf("%s, %d outputs, μ = %g, tolerance %g: %s takes %.3g, best %.3g, direct %.3g", name, n, mu, tol,
-							res.Solver, spent, best, D)
+						t.Errorf("%s, %d outputs, μ = %g, tolerance %g: %s takes %.3g, best %.3g, direct %.3g", name, n,
+							mu, tol, res.Solver, spent, best, D)
 					}
 					all = append(all, (spent-one)/best)
 				}

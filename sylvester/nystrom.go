@@ -13,9 +13,9 @@ import (
 )
 
 // nystrom is rotated with one randomized low-rank preconditioner for all shifts; see [sketch] and [lowRank]. Its rank
-// follows from what iterations cost: the sketch doubles when those since it last grew have cost as much as that does, so
-// that the sketches of a K together cost no more than the iterations, and one of them more. Columns whose shift is too
-// small for the part of K outside the sketch to matter are solved by the low-rank formula alone.
+// follows from what iterations cost: the sketch doubles when those since it last grew have cost as much as that does,
+// so that the sketches of a K together cost no more than the iterations, and one of them more. Columns whose shift is
+// too small for the part of K outside the sketch to matter are solved by the low-rank formula alone.
 //
 // After Invalidate the preconditioner stays in use. When iterations have paid for it, one of the present K takes its
 // place: of the same rank where they have slowed down by half, else of twice the rank.
@@ -74,7 +74,8 @@ func (s *nystrom) open(f *frame) error {
 	}
 	m, ok := f.sys.K.(linop.Mixed)
 	l := f.Y.Rows
-	if ok && !f.res.Single && l >= mixedFrom && l <= linop.KeepBoth && len(f.rho) >= mixedRank && f.opt.Tol > s.roughAt {
+	if ok && !f.res.Single && l >= mixedFrom && l <= linop.KeepBoth && len(f.rho) >= mixedRank &&
+		f.opt.Tol > s.roughAt {
 		f.fast, f.mixed = m.Single(), true
 		s.checkSingle(f)
 	}

@@ -140,8 +140,8 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestSingleAtItsFloor asserts that a solve for which single precision is just too rough multiplies at most 2.2 times the
-// columns of one in double precision.
+// TestSingleAtItsFloor asserts that a solve for which single precision is just too rough multiplies at most 2.2 times
+// the columns of one in double precision.
 func TestSingleAtItsFloor(t *testing.T) {
 	const l, n = 1000, 12
 	rng := rand.New(rand.NewPCG(23, 24))

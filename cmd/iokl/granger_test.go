@@ -138,13 +138,15 @@ func TestGrangerBadInput(t *testing.T) {
 	before := listing(t, dir)
 	const series = "granger --series s.csv --replicate run --out g.csv "
 	for name, c := range map[string]struct{ line, want string }{
-		"no series":            {"granger", "--series"},
-		"missing file":         {"granger --series none.csv", "no such file"},
-		"gap":                  {"granger --series gap.csv", `series "a" is NaN`},
-		"constant":             {"granger --series flat.csv", `"a" is 1`},
-		"duplicate":            {"granger --series twice.csv", `"a"`},
-		"short replicate":      {"granger --series short.csv --replicate r", "replicate 2 has 1 rows"},
-		"T < 3·lag":            {"granger --series s.csv --drop t --lag 81", "240 rows for lag 81, at least 243 are needed"},
+		"no series":       {"granger", "--series"},
+		"missing file":    {"granger --series none.csv", "no such file"},
+		"gap":             {"granger --series gap.csv", `series "a" is NaN`},
+		"constant":        {"granger --series flat.csv", `"a" is 1`},
+		"duplicate":       {"granger --series twice.csv", `"a"`},
+		"short replicate": {"granger --series short.csv --replicate r", "replicate 2 has 1 rows"},
+		"T < 3·lag": {
+			"granger --series s.csv --drop t --lag 81", "240 rows for lag 81, at least 243 are needed",
+		},
 		"three rows":           {"granger --series three.csv", "3 rows for lag 1, at least 7 are needed for 2 nodes"},
 		"panel":                {"granger --series s.csv", "rows 1 and 121 have the same one in column 2 \"t\""},
 		"repeated time":        {"granger --series again2.csv", `rows 3 and 4 have the same one in column 1 "year"`},

@@ -65,15 +65,17 @@ func TestGrangerReadsTables(t *testing.T) {
 			return fmt.Sprint(1900 + i)
 		}), "--drop when,remark", nil},
 		"falling seconds": {
-			timed(backwards(table("2006-01-02", daily, "")), "unix_time", func(i int) string { return fmt.Sprint(1700000000 - 60*i) }),
-			"--drop when,remark",
+			timed(backwards(table("2006-01-02", daily, "")), "unix_time", func(i int) string {
+				return fmt.Sprint(1700000000 - 60*i)
+			}), "--drop when,remark",
 			[]string{`rows are put in the order of column 1 "unix_time"`},
 		},
 		"even steps": {timed(table("2006-01-02", daily, ""), "q", func(i int) string {
 			return fmt.Sprint(float64(i) / 8)
 		}), "--drop when,remark", []string{`column 1 "q" is taken for the time`}},
 		"two clocks": {
-			timed(table("2006-01-02", daily, ""), "day", func(i int) string { return fmt.Sprint(i * i) }), "--drop remark",
+			timed(table("2006-01-02", daily, ""), "day", func(i int) string { return fmt.Sprint(i * i) }),
+			"--drop remark",
 			[]string{`no series, since they tell the time too: column 1 "day"`},
 		},
 		"a date and a time of day": {

@@ -180,8 +180,8 @@ func TestInfoTakesLittle(t *testing.T) {
 	tableOf(t, dir, 1500, 3, 2)
 	t.Chdir(dir)
 	var out, said bytes.Buffer
-	if status := run(t.Context(), strings.Fields("fit --x x.npy --y y.npy -q --kernel gaussian:all:median --lambda 1e-2 "+
-		"--out m.iokl"), nil, &out, &said); status != exitOK {
+	if status := run(t.Context(), strings.Fields("fit --x x.npy --y y.npy -q --kernel gaussian:all:median --lambda "+
+		"1e-2 --out m.iokl"), nil, &out, &said); status != exitOK {
 		t.Fatal(said.String())
 	}
 	whole, err := os.ReadFile("m.iokl")

@@ -10,7 +10,8 @@ import (
 // rows for a model. No cell that is not understood counts as a missing one.
 func TestNewRowsAreReadAsTraining(t *testing.T) {
 	dir := folder(t)
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
+	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl"
+	if r := command(t, dir, fit); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	write(t, dir, "plain.csv", "a,b\n.5,.25\n.75,-1.5\n")
@@ -20,7 +21,8 @@ func TestNewRowsAreReadAsTraining(t *testing.T) {
 	commands := map[string]string{
 		"predict": "predict --model m.iokl --x ", "deviations": "predict --model m.iokl --std --x ",
 		"why": "predict --model m.iokl --why 2 --x ", "fill": "predict --model m.iokl --y y2.csv --fill --x ",
-		"scores": "predict --model m.iokl --y y2.csv --x ", "update": "update --model m.iokl --y y2.csv --out n.iokl --x ",
+		"scores":   "predict --model m.iokl --y y2.csv --x ",
+		"update":   "update --model m.iokl --y y2.csv --out n.iokl --x ",
 		"pictures": "info m.iokl --y y2.csv --plot pictures --x ",
 	}
 	for name, c := range map[string]struct{ file, text, cell string }{
@@ -138,7 +140,8 @@ func TestUnseenWords(t *testing.T) {
 	}
 	write(t, dir, "x.csv", x)
 	write(t, dir, "y.csv", y)
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
+	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl"
+	if r := command(t, dir, fit); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	write(t, dir, "new.csv", "smoker,a\nYes,1\nyes,2\nnevr,3\nYes,4\n")
@@ -147,7 +150,8 @@ func TestUnseenWords(t *testing.T) {
 		`"Yes" (the nearest level is "yes"), "nevr" (the nearest level is "never")`
 	for _, line := range []string{
 		"predict --model m.iokl --x new.csv", "predict --model m.iokl --x new.csv --why 1",
-		"update --model m.iokl --x new.csv --y yn.csv --out n.iokl", "info m.iokl --plot pictures --x new.csv --y yn.csv",
+		"update --model m.iokl --x new.csv --y yn.csv --out n.iokl",
+		"info m.iokl --plot pictures --x new.csv --y yn.csv",
 	} {
 		if r := command(t, dir, line); r.status != exitOK || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: %+v", line, r)

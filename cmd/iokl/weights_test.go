@@ -291,7 +291,8 @@ func TestZeroRowsOfTables(t *testing.T) {
 	}
 	dir, seconds := folder(t), regexp.MustCompile(`[\d.e-]+ s\b`)
 	for _, flags := range []string{
-		"--y-columns y --drop class", "--y-columns class --drop y --classes", "--y-columns y --drop class --folds-by kind",
+		"--y-columns y --drop class", "--y-columns class --drop y --classes",
+		"--y-columns y --drop class --folds-by kind",
 		"--y-columns y --drop class --kernel gaussian:all:1 --lambda 1e-3 --loss quantile:.1,.9 --interval-folds 4",
 		"--y-columns y --drop class --missing error --missing-targets error --kernel linear:all --lambda 1e-3",
 	} {
@@ -312,7 +313,8 @@ func TestZeroRowsOfTables(t *testing.T) {
 				interval = " --interval .8"
 			}
 			p := command(t, dir, "predict --model m.iokl --x new.csv"+interval)
-			models, said = append(models, string(b)), append(said, seconds.ReplaceAllString(r.stdout+r.stderr+p.stdout, ""))
+			models = append(models, string(b))
+			said = append(said, seconds.ReplaceAllString(r.stdout+r.stderr+p.stdout, ""))
 		}
 		if models[0] != models[1] || said[0] != said[1] {
 			t.Errorf("%s: the models are the same: %t\n%s\n%s", flags, models[0] == models[1], said[0], said[1])
@@ -333,7 +335,8 @@ func TestWeightsOfNewRows(t *testing.T) {
 	write(t, dir, "new.csv", "x,w\n0,1\n0,4\n0,0\n0,\n")
 	write(t, dir, "bare.csv", "x\n0\n0\n0\n0\n")
 	write(t, dir, "w.csv", "v\n1\n4\n100\n1\n")
-	const fit = "fit --x t.csv --y-columns y --weights w --kernel linear:all --lambda 1e-3 --interval-folds 4 --out m.iokl"
+	const fit = "fit --x t.csv --y-columns y --weights w --kernel linear:all --lambda 1e-3 --interval-folds 4 " +
+		"--out m.iokl"
 	if r := command(t, dir, fit); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
@@ -362,7 +365,8 @@ func TestWeightsOfNewRows(t *testing.T) {
 	for flags, say := range map[string]string{
 		"--x bare.csv --weights w.csv": "give --interval", "--x bare.csv --interval .9 --weights t.csv:w": "",
 	} {
-		if r := command(t, dir, "predict --model m.iokl "+flags); r.status != exitUsage || !strings.Contains(r.stderr, say) {
+		r := command(t, dir, "predict --model m.iokl "+flags)
+		if r.status != exitUsage || !strings.Contains(r.stderr, say) {
 			t.Errorf("%s: %+v", flags, r)
 		}
 	}

@@ -60,8 +60,8 @@ var kinds = []struct {
 	}},
 	{BadInput, []error{
 		iokl.ErrInput, granger.ErrGap, granger.ErrConstant, granger.ErrShort, granger.ErrUnknown, granger.ErrDuplicate,
-		granger.ErrOption, granger.ErrTime, sylvester.ErrNotFinite, sylvester.ErrNotSPD, sylvester.ErrSingular, cg.ErrNotFinite,
-		cg.ErrNotSPD, lanczos.ErrNotFinite, frankwolfe.ErrNotFinite,
+		granger.ErrOption, granger.ErrTime, sylvester.ErrNotFinite, sylvester.ErrNotSPD, sylvester.ErrSingular,
+		cg.ErrNotFinite, cg.ErrNotSPD, lanczos.ErrNotFinite, frankwolfe.ErrNotFinite,
 	}},
 }
 

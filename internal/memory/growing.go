@@ -10,8 +10,8 @@ import (
 	"math"
 )
 
-// Growing is memory that becomes more as something is read, of a size that nobody knows before its end. What it holds is
-// reserved.
+// Growing is memory that becomes more as something is read, of a size that nobody knows before its end. What it holds
+// is reserved.
 type Growing struct {
 	what, instead string
 	held          float64 // bytes in use
@@ -73,8 +73,8 @@ func ReadAll(r io.Reader, what string) ([]byte, error) {
 	}
 }
 
-// Guard is r without a piece that takes more memory than there is: so many bytes for each byte since the last Reset, and
-// for each separator.
+// Guard is r without a piece that takes more memory than there is: so many bytes for each byte since the last Reset,
+// and for each separator.
 type Guard struct {
 	R                     io.Reader
 	Separator             byte

@@ -24,8 +24,8 @@ func TestGrowing(t *testing.T) {
 		t.Errorf("%d bytes are left beside 2 MiB that are held and 3 that were", left)
 	}
 	err := g.Add(7 << 20)
-	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "reading a file") || !strings.Contains(err.Error(), "(8.0 MiB)") ||
-		strings.Contains(err.Error(), "taken") {
+	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "reading a file") ||
+		!strings.Contains(err.Error(), "(8.0 MiB)") || strings.Contains(err.Error(), "taken") {
 		t.Errorf("9 of 8 MiB: %v", err)
 	}
 	if g.Free(); Limit() != 8<<20 {

@@ -18,8 +18,8 @@ type tally struct{ iterations, products, decompositions atomic.Int64 }
 // tallyKey is that of the function that adds to a tally, in a context.
 type tallyKey struct{}
 
-// Counting returns a context that counts the work done under it, and a function that tells how much there is so far. Work
-// counts in the contexts around it too.
+// Counting returns a context that counts the work done under it, and a function that tells how much there is so far.
+// Work counts in the contexts around it too.
 func Counting(ctx context.Context) (context.Context, func() Work) {
 	t := new(tally)
 	outer := ctx

@@ -859,7 +859,7 @@ def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:
     Returns
     -------
     IOKLRegressor or IOKLClassifier
-            A fitted estimator. Its parameters are those of the fit, so that `fit` of a clone on the same data is the same
+        A fitted estimator. Its parameters are those of the fit, so that `fit` of a clone on the same data is the same
         fit; of a file of an older version, the defaults but for λ, τ, norm and what was learned. A regressor predicts
         one column for each output.
     """

@@ -148,8 +148,8 @@ type gains struct {
 func (r *Graph) findings() *findings {
 	n := len(r.Nodes)
 	f := &findings{
-		Graph: r, Possible: n * (n - 1), ByChance: smallP * float64(n*(n-1)), FewShifts: r.NullRounds < leastShifts, Idle: r.idle(),
-		Gains: r.gains(), Windows: r.Missing + r.Samples,
+		Graph: r, Possible: n * (n - 1), ByChance: smallP * float64(n*(n-1)), FewShifts: r.NullRounds < leastShifts,
+		Idle: r.idle(), Gains: r.gains(), Windows: r.Missing + r.Samples,
 	}
 	for k := range r.Edges {
 		e := &r.Edges[k]

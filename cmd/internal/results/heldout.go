@@ -130,7 +130,8 @@ func heldOutMedian(h *iokl.HeldOut, j int) string {
 	// The ranks of a median of n numbers have a standard deviation of √n/2.
 	rank := 0.5 / math.Sqrt(effective(w))
 	return fmt.Sprintf("a median absolute error of %s ± %s, its median %s", figure(quantileOf(own, w, 0.5), 3),
-		figure(quantileOf(own, w, 0.5+rank)/2-quantileOf(own, w, 0.5-rank)/2, 2), figure(quantileOf(without, w, 0.5), 3))
+		figure(quantileOf(own, w, 0.5+rank)/2-quantileOf(own, w, 0.5-rank)/2, 2),
+		figure(quantileOf(without, w, 0.5), 3))
 }
 
 // quantileOf is the quantile p, of 0 to 1 where that is beyond, of values of the weights w.
@@ -199,8 +200,8 @@ func HeldOutWarnings(model *iokl.Model, h *iokl.HeldOut) (lines []string) {
 		s := shareBelow(h, j, tau)
 		far := shareErrors * math.Sqrt(tau*(1-tau)/max(s.rows, 1))
 		if s.rows > 0 && (s.least > tau+far || s.most < tau-far) {
-			lines = append(lines, fmt.Sprintf("%s: %.1f %% of %.0f held-out targets lie below the quantile %g: it does "+
-				"not hold for new rows", name, 100*s.below, s.rows, tau))
+			lines = append(lines, fmt.Sprintf("%s: %.1f %% of %.0f held-out targets lie below the quantile %g: it "+
+				"does not hold for new rows", name, 100*s.below, s.rows, tau))
 		}
 	}
 	return lines
@@ -252,9 +253,11 @@ type probabilityScore struct {
 	Brier    float64 `json:"brier"`    // mean of Σ(p_k − y_k)² over the classes k, of two classes half of it
 }
 
-// outcomes are the probabilities P of held-out rows, the numbers of their true classes and their weights. P of targets 1
-// become rows for 0 and 1, one for each observed cell of the targets.
-func outcomes(model *iokl.Model, P *mat.Dense, h *iokl.HeldOut, targets []int) (Q *mat.Dense, truth []int, w []float64) {
+// outcomes are the probabilities P of held-out rows, the numbers of their true classes and their weights. P of targets
+// 1 become rows for 0 and 1, one for each observed cell of the targets.
+func outcomes(
+	model *iokl.Model, P *mat.Dense, h *iokl.HeldOut, targets []int,
+) (Q *mat.Dense, truth []int, w []float64) {
 	if model.Classes() != nil {
 		for i := range h.Targets.RawMatrix().Rows {
 			truth, w = append(truth, floats.MaxIdx(h.Targets.RawRowView(i))), append(w, rowWeight(h.Weights, i))
@@ -275,7 +278,8 @@ func outcomes(model *iokl.Model, P *mat.Dense, h *iokl.HeldOut, targets []int) (
 	return mat.NewDense(len(truth), 2, pairs), truth, w
 }
 
-// cells are the observed cells y of column j of the targets, what F has there, and their weights W, which are 1 for nil.
+// cells are the observed cells y of column j of the targets, what F has there, and their weights W, which are 1 for
+// nil.
 func cells(F *mat.Dense, Y mat.Matrix, W *mat.Dense, j int) (y, f, w []float64) {
 	for i := range F.RawMatrix().Rows {
 		if v := Y.At(i, j); !math.IsNaN(v) {

@@ -50,8 +50,8 @@ func CheckCellWeights(W blas.General, l, n int) (blas.General, error) {
 	return W, nil
 }
 
-// Seen is the targets Y and their weights W (as CheckCellWeights has passed them) as a fit sees them. A cell of weight 0
-// is missing, rows without any weight are without, and weights that are all 1 are none: the result has no Data then.
+// Seen is the targets Y and their weights W (as CheckCellWeights has passed them) as a fit sees them. A cell of weight
+// 0 is missing, rows without any weight are without, and weights that are all 1 are none: the result has no Data then.
 func Seen(Y, W blas.General) (y, w blas.General, without []int) {
 	y, w = Y, blas.NewGeneral(W.Rows, W.Cols)
 	blas.Fill(w, 1)

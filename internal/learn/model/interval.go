@@ -58,8 +58,8 @@ type Interval struct {
 	Local bool `json:"local,omitempty"`
 	Joint bool `json:"joint,omitempty"` // Level is for all outputs of a row together
 	// Weights are those of the rows (t×1) or targets (t×n) that are predicted, as those of a fit: widths are in
-	// proportion to 1/√w. nil means 1, and so does a weight that is 0 or NaN. A model that was fitted with weights takes
-	// its residuals times √w, each with the mass w.
+	// proportion to 1/√w. nil means 1, and so does a weight that is 0 or NaN. A model that was fitted with weights
+	// takes its residuals times √w, each with the mass w.
 	Weights mat.Matrix `json:"-"`
 
 	weights blas.General // those of Weights; without Data 1

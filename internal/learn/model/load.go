@@ -55,8 +55,8 @@ func Load(path string, certificate any) (*Model, error) {
 	return m, nil
 }
 
-// Decode reads what Encode wrote, size bytes in r. It takes at most 4 times the size and 64 MiB, whatever the bytes say.
-// What a model computes from them is made when it is first used: random frequencies are features times inputs.
+// Decode reads what Encode wrote, size bytes in r. It takes at most 4 times the size and 64 MiB, whatever the bytes
+// say. What a model computes from them is made when it is first used: random frequencies are features times inputs.
 func Decode(r io.ReaderAt, size int64, certificate any) (*Model, error) {
 	z, err := npy.NewArchive(r, size)
 	if err != nil {
