@@ -10,7 +10,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _input as given
-from ._library import Floats, Job, encode_options, in_place, matrix
+from ._library import Floats, IOKLWarning, Job, encode_options, in_place, matrix
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def granger(
         if job.wait(verbose):
             raise KeyboardInterrupt
         for line in job.lines():
-            warnings.warn(line, stacklevel=2)
+            warnings.warn(line, IOKLWarning, stacklevel=2)
         details = job.json()
         nodes = details["nodes"]
         return Graph(nodes, job.graph(len(nodes)), details)
