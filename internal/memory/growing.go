@@ -62,13 +62,15 @@ func ReadAll(r io.Reader, what string) ([]byte, error) {
 		grown := make([]byte, size)
 		n := copy(grown, out)
 		_ = g.Add(-float64(cap(out))) // nothing more
-		k, err := io.ReadFull(r, grown[n:])
-		out = grown[:n+k]
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
+		for out = grown[:n]; len(out) < size; { // not io.ReadFull, which hides that a packed file is cut short
+			k, err := r.Read(out[len(out):size])
+			out = out[:len(out)+k]
+			if errors.Is(err, io.EOF) {
+				return out, nil
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
 }
