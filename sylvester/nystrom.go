@@ -35,7 +35,6 @@ type nystrom struct {
 	other  float64 // cost of the method that then follows
 	spent  float64 // cost of the iterations and sketches for the present K
 	credit float64 // cost of the iterations since the last sketch, less what it cost
-	since  point   // residual and spent at the last sketch of a round
 
 	iterations int     // of this solve
 	folds      float64 // of a factor e by which the residual of its start exceeds the tolerance
@@ -143,7 +142,6 @@ func (s *nystrom) round(ctx context.Context, f *frame, round int) error {
 	}
 	s.cg.pre = s.preconditioner()
 	before, grown := s.spent, s.sk.Q.Cols
-	s.since = point{blas.Frob(blas.View(f.rt, 0, 0, f.rt.Rows, f.iterated)), s.spent}
 	err := s.cg.round(ctx, f, round)
 	if round > 0 || len(f.rho) == 0 {
 		return err
@@ -228,11 +226,7 @@ func (s *nystrom) pay(ctx context.Context, f *frame, iteration float64) (changed
 	for {
 		q, known := s.next(l)
 		price := c.growth(l, q, known, f.mixed)
-		part := 1.
-		if q > 0 && s.pays(f, price) {
-			part = soonShare
-		}
-		if q == 0 || s.credit+iteration < part*price || s.spent+price+iteration > s.limit {
+		if q == 0 || s.credit+iteration < price || s.spent+price+iteration > s.limit {
 			return changed, nil
 		}
 		if known == 0 {
@@ -241,27 +235,11 @@ func (s *nystrom) pay(ctx context.Context, f *frame, iteration float64) (changed
 		if err := s.grow(ctx, f, q); err != nil {
 			return changed, err
 		}
-		s.credit = min(s.credit-part*price, 0)
+		s.credit -= price
 		s.spent += price
-		s.since = point{math.Sqrt(s.cg.squared()), s.spent}
 		changed = true
 		s.checkSingle(f)
 	}
-}
-
-// pays reports whether a sketch of twice the rank is expected to save more than its price: at the pace since the last
-// one, and with iterations that fall as the square root of the eigenvalue that the sketch ends with, which falls again as
-// it has from half of the columns on.
-func (s *nystrom) pays(f *frame, price float64) bool {
-	if s.iterations == 0 || s.stale {
-		return false
-	}
-	saved := 1.
-	if q := s.sk.low.rank(); q > 1 {
-		saved -= math.Sqrt(s.sk.low.s[q-1] / s.sk.low.s[q/2-1])
-	}
-	now := point{math.Sqrt(s.cg.squared()), s.spent}
-	return saved*now.left(math.Log(now.residual/(f.opt.Tol*f.normY)), s.since) > price
 }
 
 // next is the number of columns of the next sketch, 0 for none, and how many of them are known.

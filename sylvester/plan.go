@@ -22,8 +22,6 @@ const (
 	// The start of a caller is multiplied by K before a choice where that costs at most the part startShare of a direct
 	// method.
 	startShare = 0.1
-	// A sketch grows when iterations have cost the part soonShare of that, where their pace says that it pays.
-	soonShare = 0.25
 	// factorError is the ratio of condition numbers that rounding of a factor in single precision causes.
 	factorError = 1.5
 

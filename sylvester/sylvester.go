@@ -23,8 +23,7 @@
 //     cholesky too (blockFactor);
 //   - bartels-stewart: eigen by the name of the method for general matrices, since
 //     the Schur form of a symmetric matrix is its eigendecomposition;
-//   - auto: nystrom that begins without a sketch, and the cheapest direct method once
-//     that has cost as much: at most twice a direct method in all, whatever K is.
+//   - auto: iterations, and a direct method once they have cost as much; see [auto].
 //
 // Every solver multiplies by K once more and computes ‖Y − K·C·L − μC‖_F from its
 // definition before it reports success. When that misses the tolerance, another
@@ -36,8 +35,8 @@
 // Σ_j K_j·C·L_j + μ·C = Y, and [LeaveOut] tells what the solution would be without each
 // row, all from a [Decomposition] of K, or what a sketch knows of one.
 //
-// docs/performance.md compares the solvers in seconds;
-// docs/decisions/2026-11-29-pay-as-you-go.md says what auto promises and why.
+// docs/performance.md compares the solvers in seconds; docs/decisions/2026-11-21-auto.md
+// says how auto was measured against all others.
 package sylvester
 
 import (
