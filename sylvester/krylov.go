@@ -186,13 +186,11 @@ func (s *krylov) extend(ctx context.Context, f *frame, M blas.General, size floa
 		}
 	}
 	blas.Mul(f.be, B, false, false, M, E)
-	if B = s.space.orthonormalize(ctx, B); B.Cols == 0 {
-		return
-	}
-	Z := blas.NewGeneral(l, B.Cols)
+	s.space.orthonormalize(ctx, B)
+	Z := blas.NewGeneral(l, p)
 	f.sys.K.Apply(Z, B)
 	f.res.Iter++
-	f.res.Columns += B.Cols
+	f.res.Columns += p
 	s.append(f.be, B, Z)
 }
 

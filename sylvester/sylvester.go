@@ -23,7 +23,7 @@
 //     cholesky too (blockFactor);
 //   - bartels-stewart: eigen by the name of the method for general matrices, since
 //     the Schur form of a symmetric matrix is its eigendecomposition;
-//   - auto: iterations, and a direct method once they have cost as much; see [auto].
+//   - auto: the one predicted to be fastest.
 //
 // Every solver multiplies by K once more and computes ‖Y − K·C·L − μC‖_F from its
 // definition before it reports success. When that misses the tolerance, another
@@ -154,7 +154,7 @@ var engines = map[string]func(Config) engine{
 	"cholesky":        func(Config) engine { return &direct{name: "cholesky", factors: &cholesky{}} },
 	"eigen":           func(Config) engine { return &direct{name: "eigen", factors: &eigen{}} },
 	"krylov":          func(cfg Config) engine { return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}} },
-	"nystrom":         func(cfg Config) engine { return newNystrom(cfg, firstRank) },
+	"nystrom":         func(cfg Config) engine { return newNystrom(cfg) },
 	"rotated":         func(Config) engine { return &rotated{} },
 	"tridiagonal":     func(Config) engine { return &direct{name: "tridiagonal", factors: &tridiagonal{}} },
 }
@@ -201,9 +201,9 @@ const stalled = 0.5
 
 // run lets a method improve C until its true residual is as promised, which is the default tolerance where none is
 // asked for and the method is not direct. After the first round each must halve the residual, so there are not many.
-// A method may end the run by errSlow, which leaves C as it was.
-func (f *frame) run(ctx context.Context, m method) error {
-	f.res.Solver, f.res.Residual = m.Name(), math.NaN()
+// watch, when it is not nil, sees every step and may end the run by errSlow, which leaves C as it was.
+func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error {
+	f.res.Solver, f.res.Residual, f.watch = m.Name(), math.NaN(), watch
 	d, isDirect := m.(*direct)
 	if !isDirect {
 		f.opt = f.opt.filled()
@@ -286,7 +286,7 @@ func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.G
 		if chooser, ok := s.engine.(*auto); ok {
 			err = chooser.solve(ctx, &s.frame)
 		} else {
-			err = s.run(ctx, s.engine.(method))
+			err = s.run(ctx, s.engine.(method), nil)
 		}
 	}
 	s.billed = Result{}
