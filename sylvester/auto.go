@@ -16,7 +16,8 @@ import (
 
 // auto picks the method for every call by predicting the cost of each from l, n,
 // the eigenvalues of L, a model of those of K, the tolerance, and what is kept
-// from earlier calls; see [costs], [workload] and [spectrumModel].
+// from earlier calls; see [costs], [workload] and [spectrumModel]. Plain iterations are always watched, and those behind
+// a sketch where a direct method could take their place: they end when they have cost as much as what comes next.
 type auto struct {
 	be       blas.Backend
 	plain    rotated
@@ -58,14 +59,18 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 	if err != nil {
 		return err
 	}
-	if p.other == nil {
-		return s.finish(ctx, f, p.method)
+	for p.other != nil {
+		if err = f.run(ctx, p.method, s.watch(f, p)); !errors.Is(err, errSlow) {
+			return err
+		}
+		next := plan{method: p.other}
+		if p.other == method(s.sketched) && p.method != best && !math.IsInf(least, 1) {
+			behind := s.sketched.load.iterationCost(c, s.sketched.sk.low.rank())
+			next.each, next.other, next.less = &behind, best, least
+		}
+		p = next
 	}
-	err = f.run(ctx, p.method, s.watch(f, p))
-	if !errors.Is(err, errSlow) {
-		return err
-	}
-	return s.finish(ctx, f, p.other)
+	return s.finish(ctx, f, p.method)
 }
 
 // finish solves by the method chosen. A factor in single precision takes the place of the sketch in memory, and where
@@ -195,6 +200,8 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 		p := ways[0]
 		if p.less = ways[1].cost; p.each != nil && !math.IsInf(p.less, 1) {
 			p.other = ways[1].method
+		} else if p.method == method(&s.plain) && it.maxRank(l) > q { // no other way is predicted to be as cheap
+			p.other, p.less = it, max(p.cost, c.growth(l, max(2*q, firstRank), q, false))
 		}
 		return p, nil
 	}

@@ -45,6 +45,8 @@ const (
 	// A group holds one eigenvalue for every groupsOf before it. Conjugate gradients take at most as many iterations as
 	// there are groups, so that fewer of them would end iterations early.
 	groupsOf = 32
+	// modelSteps·l is the number of iterations that are predicted at most: as many as a solve takes by default.
+	modelSteps = 10
 )
 
 // known is how many of n eigenvalues of a submatrix or a sketch are used.
@@ -231,7 +233,7 @@ func (m *spectrumModel) iterate(w *workload, q int, each func(columns float64) b
 		}
 	}
 	top := slices.Max(x.diag)
-	for k, beta := 0, 0.0; columns > 0; k++ {
+	for k, beta := 0, 0.0; columns > 0 && k < modelSteps*w.l; k++ {
 		if !each(columns) {
 			return
 		}
