@@ -82,7 +82,7 @@ func hostileTables(t *testing.T, dir string) (names []string) {
 	f.Close()
 
 	var header bytes.Buffer
-	if err := npy.WriteHeader(&header, 10, 1<<40); err != nil {
+	if err := npy.WriteHeader(&header, 1<<30, 1<<13); err != nil {
 		t.Fatal(err)
 	}
 	text("shape.npy", header.String(), "0", 1000, "")

@@ -61,7 +61,7 @@ func ReadAll(r io.Reader, what string) ([]byte, error) {
 		}
 		grown := make([]byte, size)
 		n := copy(grown, out)
-		_ = g.Add(-float64(cap(out))) // nothing more
+		_ = g.Add(-float64(cap(out)))           // nothing more
 		for out = grown[:n]; len(out) < size; { // not io.ReadFull, which hides that a packed file is cut short
 			k, err := r.Read(out[len(out):size])
 			out = out[:len(out)+k]
