@@ -81,7 +81,7 @@ func keepsRows(Y, W blas.General, l loss.Loss) bool {
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
 func (t *training) Space() bcd.Space {
-	var K linop.Sum = t.known
+	K := t.known
 	if K == nil {
 		if terms, _ := t.Kernels(); terms != nil {
 			K = terms
