@@ -16,8 +16,9 @@ import (
 
 // auto picks the method for every call by predicting the cost of each from l, n,
 // the eigenvalues of L, a model of those of K, the tolerance, and what is kept
-// from earlier calls; see [costs], [workload] and [spectrumModel]. Plain iterations are always watched, and those behind
-// a sketch where a direct method could take their place: they end when they have cost as much as what comes next.
+// from earlier calls; see [costs], [workload] and [spectrumModel]. Plain iterations
+// are always watched, and those behind a sketch where a direct method could take
+// their place: they end when they have cost as much as what comes next.
 type auto struct {
 	be       blas.Backend
 	plain    rotated

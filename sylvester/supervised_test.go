@@ -12,8 +12,8 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// TestPlainIterationsHaveAnother asserts that plain iterations never go without a method that takes their place when they
-// have cost as much, also where memory holds no factors.
+// TestPlainIterationsHaveAnother asserts that plain iterations never go without a method that takes their place when
+// they have cost as much, also where memory holds no factors.
 func TestPlainIterationsHaveAnother(t *testing.T) {
 	t.Cleanup(func() { memory.SetLimit(0) })
 	const l = 300
@@ -28,7 +28,8 @@ func TestPlainIterationsHaveAnother(t *testing.T) {
 			memory.SetLimit(limit)
 			s := newAuto(Config{Backend: blas.Default()}).(*auto)
 			f := &frame{own: blas.Default()}
-			if err := f.begin(blas.Like(Y), System{K, linop.ScaledIdentity(1, 1), mu}, Y, Options{Tol: 1e-6}); err != nil {
+			sys := System{K, linop.ScaledIdentity(1, 1), mu}
+			if err := f.begin(blas.Like(Y), sys, Y, Options{Tol: 1e-6}); err != nil {
 				t.Fatal(err)
 			}
 			f.opt = f.opt.filled()
@@ -61,7 +62,8 @@ func TestPredictionEnds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				res, err := s.Solve(t.Context(), blas.Like(Y), System{K, linop.ScaledIdentity(2, 1), mu}, Y, Options{Tol: 1e-8})
+				sys := System{K, linop.ScaledIdentity(2, 1), mu}
+				res, err := s.Solve(t.Context(), blas.Like(Y), sys, Y, Options{Tol: 1e-8})
 				if err != nil && !errors.Is(err, ErrNotConverged) && !errors.Is(err, ErrNotSPD) {
 					t.Errorf("%s, μ = %g, targets of size %g: %v", name, mu, scale, err)
 				}
