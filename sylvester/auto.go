@@ -16,9 +16,9 @@ import (
 
 // auto picks the method for every call by predicting the cost of each from l, n,
 // the eigenvalues of L, a model of those of K, the tolerance, and what is kept
-// from earlier calls; see [costs], [workload] and [spectrumModel]. Plain iterations
-// are always watched, and those behind a sketch where a direct method could take
-// their place: they end when they have cost as much as what comes next.
+// from earlier calls; see [costs], [workload] and [spectrumModel]. Iterations that
+// have cost as much as the next method, and are slow, give way to it, until no other
+// one is left.
 type auto struct {
 	be       blas.Backend
 	plain    rotated
@@ -56,22 +56,16 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 	if alwaysDirect(l, n) {
 		return f.run(ctx, best, nil)
 	}
-	p, err := s.choose(ctx, c, best, least, f)
+	ways, err := s.choose(ctx, c, best, least, f)
 	if err != nil {
 		return err
 	}
-	for p.other != nil {
-		if err = f.run(ctx, p.method, s.watch(f, p)); !errors.Is(err, errSlow) {
+	for ; len(ways) > 1 && ways[0].each != nil; ways = ways[1:] {
+		if err := f.run(ctx, ways[0].method, s.watch(f, ways[0].each, ways[1].cost)); !errors.Is(err, errSlow) {
 			return err
 		}
-		next := plan{method: p.other}
-		if p.other == method(s.sketched) && p.method != best && !math.IsInf(least, 1) {
-			behind := s.sketched.load.iterationCost(c, s.sketched.sk.low.rank())
-			next.each, next.other, next.less = &behind, best, least
-		}
-		p = next
 	}
-	return s.finish(ctx, f, p.method)
+	return s.finish(ctx, f, ways[0].method)
 }
 
 // finish solves by the method chosen. A factor in single precision takes the place of the sketch in memory, and where
@@ -100,9 +94,10 @@ func alwaysDirect(l, n int) bool {
 // errSlow ends iterations, which then leave C as it was.
 var errSlow = errors.New("sylvester: another method is expected to be faster")
 
-// watch ends iterations that have cost as much as the other method, if those to come are expected to cost more than it.
-// The pace of the second half of what they have cost predicts that: the first digits often cost less than the others.
-func (s *auto) watch(f *frame, p plan) func(Step) error {
+// watch ends iterations, of which each costs that, once they have cost as much as another method, if those to come are
+// expected to cost more than it. The pace of the second half of what they have cost predicts that: the first digits
+// often cost less than the others.
+func (s *auto) watch(f *frame, each *iterationCost, other float64) func(Step) error {
 	s.seen = s.seen[:0]
 	var first Step
 	l, q := float64(f.Y.Rows), float64(s.sketched.sk.low.rank()) // plain iterations do not depend on q
@@ -111,15 +106,15 @@ func (s *auto) watch(f *frame, p plan) func(Step) error {
 			first = step
 		}
 		passes, columns := float64(step.Iter-first.Iter), float64(step.Columns-first.Columns)
-		now := point{step.Residual, p.each.total(passes, columns, l, q)}
+		now := point{step.Residual, each.total(passes, columns, l, q)}
 		if done := len(s.seen); done > 0 {
 			now.residual = min(now.residual, s.seen[done-1].residual)
 		}
 		s.seen = append(s.seen, now)
-		if now.work < p.less || !(now.residual > f.opt.Tol) {
+		if now.work < other || !(now.residual > f.opt.Tol) {
 			return nil
 		}
-		if now.left(math.Log(now.residual/f.opt.Tol), s.seen[len(s.seen)/2]) > p.less {
+		if now.left(math.Log(now.residual/f.opt.Tol), s.seen[len(s.seen)/2]) > other {
 			return errSlow
 		}
 		return nil
@@ -154,25 +149,26 @@ func (s *auto) direct(c *costs, sys System, n int, tol float64) (best method, le
 	return best, least
 }
 
-// plan is a method and, where that iterates, the one that follows when it turns out to be slow.
+// plan is a method and its predicted cost.
 type plan struct {
-	method, other method
-	cost, less    float64 // of the method and of the other one
-	each          *iterationCost
+	method method
+	cost   float64
+	each   *iterationCost // nil for a direct method
 }
 
 // choose compares the direct method, of cost least, with the iterative ones, by what a sample of K tells, or a sketch
 // where K shows no elements. The sketch grows, by a factor of two each time, while iterations behind a larger one are
-// the cheapest method. A small sketch says less of plain iterations than the sample does.
-func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, f *frame) (plan, error) {
+// the cheapest method. A small sketch says less of plain iterations than the sample does. It returns the methods that
+// are left, the cheapest first: iterations that turn out to be slow give way to the next.
+func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, f *frame) ([]plan, error) {
 	it, l, r := s.sketched, f.Y.Rows, len(f.rho)
 	cheap := c.plain.total(1, float64(r), float64(l), 0) < startShare*least
 	if err := it.view(f, cheap); err != nil || r == 0 {
-		return plan{method: best}, err
+		return []plan{{method: best}}, err
 	}
 	if len(it.model.sampled) == 0 {
 		if err := it.firstSketch(ctx, f); err != nil {
-			return plan{}, err
+			return nil, err
 		}
 	}
 	plain := it.load.solveBy(&it.model, 0, c, least)
@@ -182,29 +178,25 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 		if sketched < min(least, plain) && rank > q {
 			grown, err := s.grow(ctx, f)
 			if err != nil {
-				return plan{}, err
+				return nil, err
 			}
 			if grown {
 				continue
 			}
 			if it.sk.low.rank() == 0 {
-				return plan{method: best}, nil // K is not positive semidefinite
+				return []plan{{method: best}}, nil // K is not positive semidefinite
 			}
 		}
 		behind := it.load.iterationCost(c, q)
-		ways := []plan{
-			{method: best, cost: least},
-			{method: &s.plain, cost: plain, each: &c.plain},
-			{method: it, cost: sketched, each: &behind},
+		ways := []plan{{&s.plain, plain, &c.plain}, {it, sketched, &behind}}
+		switch {
+		case !math.IsInf(least, 1):
+			ways = append([]plan{{method: best, cost: least}}, ways...)
+		case math.IsInf(sketched, 1): // which is more than plain iterations
+			ways[1].cost = max(plain, c.growth(l, max(2*q, firstRank), q, false))
 		}
 		slices.SortStableFunc(ways, func(a, b plan) int { return cmp.Compare(a.cost, b.cost) })
-		p := ways[0]
-		if p.less = ways[1].cost; p.each != nil && !math.IsInf(p.less, 1) {
-			p.other = ways[1].method
-		} else if p.method == method(&s.plain) && it.maxRank(l) > q { // no other way is predicted to be as cheap
-			p.other, p.less = it, max(p.cost, c.growth(l, max(2*q, firstRank), q, false))
-		}
-		return p, nil
+		return ways, nil
 	}
 }
 
@@ -225,8 +217,8 @@ func (s *auto) sketch(ctx context.Context, f *frame) (*lowRank, error) {
 	}
 	c := costsOf(s.be)
 	best, least := s.direct(c, f.sys, n, f.opt.Tol)
-	p, err := s.choose(ctx, c, best, least, f)
-	if err != nil || p.method != method(s.sketched) {
+	ways, err := s.choose(ctx, c, best, least, f)
+	if err != nil || ways[0].method != method(s.sketched) {
 		return nil, err
 	}
 	return s.sketched.sketch(ctx, f)

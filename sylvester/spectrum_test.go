@@ -120,7 +120,7 @@ func TestWatch(t *testing.T) {
 	} {
 		s := newAuto(Config{Backend: blas.Default()}).(*auto)
 		each := &iterationCost{pass: [3]float64{iteration, 0, 0}}
-		watch := s.watch(f, plan{method: &s.plain, less: c.less * iteration, each: each})
+		watch := s.watch(f, each, c.less*iteration)
 		ended, residual := 0, 1.0
 		for i := 0; residual > f.opt.Tol && ended == 0; i++ {
 			if watch(Step{Iter: i, Residual: residual, Columns: i}) != nil {

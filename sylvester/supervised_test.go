@@ -35,12 +35,19 @@ func TestPlainIterationsHaveAnother(t *testing.T) {
 			f.opt = f.opt.filled()
 			c := costsOf(s.be)
 			best, least := s.direct(c, f.sys, 1, f.opt.Tol)
-			p, err := s.choose(context.Background(), c, best, least, f)
+			ways, err := s.choose(context.Background(), c, best, least, f)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.method == method(&s.plain) && (p.other == nil || p.other == p.method || math.IsInf(p.less, 1)) {
+			if ways[0].method == method(&s.plain) && (len(ways) < 2 || math.IsInf(ways[1].cost, 1)) {
 				t.Errorf("μ = %g within %d bytes: plain iterations have no end", mu, limit)
+			}
+			for i, w := range ways {
+				for _, other := range ways[:i] {
+					if w.method == other.method {
+						t.Errorf("μ = %g within %d bytes: %s comes twice", mu, limit, w.method.Name())
+					}
+				}
 			}
 		}
 	}

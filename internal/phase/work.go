@@ -20,17 +20,16 @@ type tallyKey struct{}
 
 // Counting returns a context that counts the work done under it, and a function that tells how much there is so far.
 // Work counts in the contexts around it too.
-func Counting(ctx context.Context) (context.Context, func() Work) {
+func Counting(ctx context.Context) (counting context.Context, soFar func() Work) {
 	t := new(tally)
-	outer := ctx
-	return context.WithValue(ctx, tallyKey{}, func(w Work) {
-			t.iterations.Add(w.Iterations)
-			t.products.Add(w.Products)
-			t.decompositions.Add(w.Decompositions)
-			Count(outer, w)
-		}), func() Work {
-			return Work{t.iterations.Load(), t.products.Load(), t.decompositions.Load()}
-		}
+	add := func(w Work) {
+		t.iterations.Add(w.Iterations)
+		t.products.Add(w.Products)
+		t.decompositions.Add(w.Decompositions)
+		Count(ctx, w)
+	}
+	soFar = func() Work { return Work{t.iterations.Load(), t.products.Load(), t.decompositions.Load()} }
+	return context.WithValue(ctx, tallyKey{}, add), soFar
 }
 
 // Count adds w to what the context counts.

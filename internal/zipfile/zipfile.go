@@ -47,25 +47,26 @@ func (l *lastRead) ReadAt(b []byte, offset int64) (int, error) {
 	return l.ReaderAt.ReadAt(b, offset)
 }
 
-// Verify reads all members of the archive to their ends, for readers that look at no error there.
-func Verify(r io.ReaderAt, size int64) error {
+// Verify reads all members of the archive to their ends, for readers that look at no error there, and writes what they
+// hold to w, which may end that by an error.
+func Verify(w io.Writer, r io.ReaderAt, size int64) error {
 	z, err := Open(r, size)
 	if err != nil {
 		return err
 	}
 	for _, f := range z.File {
-		if err := verify(f); err != nil {
+		if err := verify(w, f); err != nil {
 			return fmt.Errorf("%q: %w", f.Name, err)
 		}
 	}
 	return nil
 }
 
-func verify(f *zip.File) error {
+func verify(w io.Writer, f *zip.File) error {
 	r, err := f.Open()
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, r)
+	_, err = io.Copy(w, r)
 	return errors.Join(err, r.Close())
 }

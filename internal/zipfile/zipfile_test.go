@@ -32,7 +32,7 @@ func archive(t *testing.T) []byte {
 
 // contents is what the archive holds, or an error.
 func contents(b []byte) (string, error) {
-	if err := Verify(bytes.NewReader(b), int64(len(b))); err != nil {
+	if err := Verify(io.Discard, bytes.NewReader(b), int64(len(b))); err != nil {
 		return "", err
 	}
 	z, err := Open(bytes.NewReader(b), int64(len(b)))

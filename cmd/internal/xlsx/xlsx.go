@@ -3,7 +3,6 @@
 package xlsx
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -45,10 +44,13 @@ func Read(r io.Reader, name string) (rows [][]string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := measure(data, held); err != nil {
+	if err := held.Add(3 * float64(len(data))); err != nil {
 		return nil, err
 	}
-	if err := zipfile.Verify(bytes.NewReader(data), int64(len(data))); err != nil {
+	switch err := zipfile.Verify(measure{held}, bytes.NewReader(data), int64(len(data))); {
+	case errors.Is(err, memory.ErrTooLarge):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("not a whole workbook: %w", err)
 	}
 	f, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipSizeLimit: maxBytes, RawCellValue: true})
@@ -82,37 +84,13 @@ func Read(r io.Reader, name string) (rows [][]string, err error) {
 	return rows, nil
 }
 
-// measure adds what a workbook takes in memory to held: its bytes, twice what they unpack to, and a structure for each
-// element of its XML.
-func measure(data []byte, held *memory.Growing) error {
+// measure accounts for the XML of a workbook: twice its bytes, and a structure for each of its elements.
+type measure struct{ held *memory.Growing }
+
+func (m measure) Write(b []byte) (int, error) {
 	const perElement = 250
-	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return fmt.Errorf("not a whole workbook: %w", err)
-	}
-	if err := held.Add(3 * float64(len(data))); err != nil {
-		return err
-	}
-	block := make([]byte, 1<<16)
-	for _, part := range z.File {
-		r, err := part.Open()
-		if err != nil {
-			return fmt.Errorf("not a whole workbook: %s: %w", part.Name, err)
-		}
-		for err == nil {
-			var n int
-			n, err = r.Read(block)
-			ends := bytes.Count(block[:n], []byte("</"))
-			cost := 2*n + perElement*(bytes.Count(block[:n], []byte("<"))-ends)
-			if e := held.Add(float64(cost)); e != nil {
-				return e
-			}
-		}
-		if !errors.Is(err, io.EOF) {
-			return fmt.Errorf("not a whole workbook: %s: %w", part.Name, err)
-		}
-	}
-	return nil
+	elements := bytes.Count(b, []byte("<")) - bytes.Count(b, []byte("</"))
+	return len(b), m.held.Add(float64(2*len(b) + perElement*elements))
 }
 
 // rowsOf are the rows of a sheet up to the last one that holds something, those between that hold nothing being nil.
