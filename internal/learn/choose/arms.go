@@ -85,6 +85,13 @@ func (a *arm) keep(steps int) {
 	}
 }
 
+// fall keeps the path from value i on, or from the first.
+func (a *arm) fall(i int) {
+	for k := range a.in {
+		a.in[k] = a.given || k >= i
+	}
+}
+
 // widen adds the neighbours of a best that is not among those that were kept about the one before, and reports whether
 // it has.
 func (a *arm) widen() bool {

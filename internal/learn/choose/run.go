@@ -164,13 +164,10 @@ func (s *race) finish(ctx context.Context, r rung) error {
 		switch a.keep(2 * beside); {
 		case s.holed():
 			a.keep(beside)
-		case open:
-			a.in[s.largest(a)] = true
+		case open: // features want less of a penalty than their kernels, and exact kernels end at their best
+			a.fall(min(s.largest(a), a.at-2*beside))
 		default:
 			a.keep(0)
-		}
-		for i := a.at; open && !exact && i < len(a.in); i++ { // features want less of a penalty than their kernels
-			a.in[i] = true
 		}
 	}
 	if !exact {
@@ -222,7 +219,8 @@ func (s *race) finish(ctx context.Context, r rung) error {
 
 // largest is the largest λ of the arm with an error within one standard error of its best. Where kernels interpolate
 // without harm, all small values are alike on few samples, and the best of them by so little that it says nothing of
-// more samples, which lie closer.
+// more samples, which lie closer: among these a path that falls from the largest ends before systems of small λ, which
+// are ill conditioned.
 func (s *race) largest(a *arm) int {
 	points, best := s.best.Points, a.point(a.lambdas[a.at])
 	i := slices.IndexFunc(points, func(p Point) bool { return p.Lambda == best.Lambda && p.sameBut(&best) })
