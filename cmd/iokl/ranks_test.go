@@ -194,13 +194,15 @@ func TestRanksAgree(t *testing.T) {
 // λ is chosen from the same folds, and Γ multiplied by where it does not fit.
 func TestRanksChooseAndMultiply(t *testing.T) {
 	dir := large(t, 3000)
-	for _, flags := range []string{"", " --lambda 0.1 --memory 1KB"} {
+	for _, flags := range []string{
+		"--kernel rff:gaussian:all:1:20", "--kernel rff:gaussian:all:1:600 --lambda 0.1 --tol 1e-7 --memory 2MB",
+	} {
 		var one, two results.Fit
 		for n, got := range map[int]*results.Fit{1: &one, 2: &two} {
 			stdout, stderr, err := ranks(t, dir, n,
-				"fit --stream --x x.csv --y y.csv --kernel rff:gaussian:all:1:20 --norm lp:1 --json"+flags)
+				"fit --stream --x x.csv --y y.csv --norm lp:1 --json "+flags)
 			if err != nil || json.Unmarshal([]byte(stdout), got) != nil {
-				t.Fatalf("%d ranks%s: %v\n%s%s", n, flags, err, stdout, stderr)
+				t.Fatalf("%d ranks %s: %v\n%s%s", n, flags, err, stdout, stderr)
 			}
 		}
 		if !(math.Abs(one.Lambda-two.Lambda) <= 1e-9*one.Lambda) ||

@@ -165,7 +165,7 @@ class _Estimator(BaseEstimator):
         if len(some) in (0, len(w)):
             return a, targets, groups, sample_weight
         if self._precomputed():
-            self._seen = some
+            self._seen: NDArray[Any] | None = some
         a = [k[np.ix_(some, some)] for k in a] if self._precomputed() else a[some]
         return a, targets[some], None if groups is None else np.asarray(groups)[some], w[some]
 
