@@ -15,7 +15,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
-	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/base/deadline"
 	"github.com/iokl/iokl/stream"
 )
 

@@ -15,6 +15,8 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -22,8 +24,6 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/learn/samples"
-	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/stream"
 )

@@ -10,8 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/internal/formula"
-	"github.com/iokl/iokl/internal/schema"
+	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/internal/files/schema"
 )
 
 // formulaSchema is of a file with a date, a category of many levels, numbers, text and a time of day.

@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/internal/files/npy"
+	"github.com/iokl/iokl/internal/files/npy/npytest"
 	"github.com/iokl/iokl/internal/learn/learntest"
-	"github.com/iokl/iokl/internal/npy"
-	"github.com/iokl/iokl/internal/npy/npytest"
 )
 
 var bg = context.Background()

@@ -13,8 +13,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/internal/files/npy"
 	"github.com/iokl/iokl/internal/learn/learntest"
-	"github.com/iokl/iokl/internal/npy"
 )
 
 // bounded decodes a file and holds what was allocated meanwhile, garbage included, against 4 times the file and 64 MiB.

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/bcd"
-	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/base/deadline"
 )
 
 var everyRank = flag.Bool("every-rank", false, "fit Gram matrices of low rank at all orders, inputs and λ")

@@ -9,9 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/internal/base/race"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/learn/model"
-	"github.com/iokl/iokl/internal/race"
 )
 
 // TestPredictInBoundedMemory predicts more rows than a block holds, and checks that

@@ -9,9 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/learntest"
-	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 )
 

@@ -22,9 +22,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/internal/files/npy"
+	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/learn/learntest"
-	"github.com/iokl/iokl/internal/npy"
-	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
 )
 

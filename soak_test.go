@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/internal/base/soak"
 	"github.com/iokl/iokl/internal/learn/learntest"
-	"github.com/iokl/iokl/internal/soak"
 )
 
 var soakFor = flag.Duration("soak", 3*time.Second, "time for which TestSoak fits, saves, loads, predicts and cancels")

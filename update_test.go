@@ -15,7 +15,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/race"
+	"github.com/iokl/iokl/internal/base/race"
 	"github.com/iokl/iokl/kernel"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
-	"github.com/iokl/iokl/internal/phase"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // paced is a backend that does so many operations a second, and nothing else takes time. It finishes what it has begun.

@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/iokl/iokl/bcd/internal/concave"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/concave"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
 )

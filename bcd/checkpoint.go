@@ -13,7 +13,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/checkpoint"
+	"github.com/iokl/iokl/internal/files/checkpoint"
 	"github.com/iokl/iokl/linop"
 )
 

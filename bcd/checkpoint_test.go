@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/checkpoint"
+	"github.com/iokl/iokl/internal/files/checkpoint"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"

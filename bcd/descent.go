@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/iokl/iokl/bcd/internal/quasinewton"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/quasinewton"
 )
 
 // descent is a projected quasi-Newton method (Schmidt, van den Berg, Friedlander and Murphy, 2009) for h as a function

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/npy/npytest"
+	"github.com/iokl/iokl/internal/files/npy/npytest"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
 )

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/iokl/iokl/bcd/internal/semismooth"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
-	"github.com/iokl/iokl/semismooth"
 	"github.com/iokl/iokl/sylvester"
 )
 

@@ -7,12 +7,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/iokl/iokl/bcd/internal/interior"
+	"github.com/iokl/iokl/bcd/internal/quasinewton"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
-	"github.com/iokl/iokl/interior"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/sylvester"
 )
 

@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/iokl/iokl/bcd/internal/quasinewton"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
-	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 )
 

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/iokl/iokl/bcd/internal/semismooth"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/lanczos"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/semismooth"
 	"github.com/iokl/iokl/sylvester"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/iokl/iokl/bcd/internal/quasinewton"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 )
 

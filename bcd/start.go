@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
 )
 

@@ -9,13 +9,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/iokl/iokl/bcd/internal/quasinewton"
+	"github.com/iokl/iokl/bcd/internal/semismooth"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
-	"github.com/iokl/iokl/semismooth"
 	"github.com/iokl/iokl/sylvester"
 )
 

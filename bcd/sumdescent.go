@@ -11,13 +11,13 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/iokl/iokl/bcd/internal/interior"
+	"github.com/iokl/iokl/bcd/internal/quasinewton"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/interior"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/quasinewton"
 )
 
 // faces is the [chart] of the output kernels of a sum: the elements of the L_j one matrix after the other.

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // Case is one measurement that a person can ask for by name.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/perf/benchmath"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/iokl/iokl/internal/page"
+	"github.com/iokl/iokl/internal/files/page"
 )
 
 // Comparison is what changed from one run to another.

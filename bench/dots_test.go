@@ -3,7 +3,7 @@ package bench
 import (
 	"testing"
 
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // TestDots draws results over their params, ours first, and nothing where no result has the metric.

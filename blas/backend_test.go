@@ -6,7 +6,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/blas/native"
-	"github.com/iokl/iokl/internal/race"
+	"github.com/iokl/iokl/internal/base/race"
 )
 
 func TestConformance(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/lapack"
+	"github.com/iokl/iokl/internal/dense/lapack"
 )
 
 const eps = 0x1p-52

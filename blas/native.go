@@ -6,8 +6,8 @@ import (
 	"context"
 
 	"github.com/iokl/iokl/blas/native"
-	"github.com/iokl/iokl/internal/lapack"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/dense/lapack"
 )
 
 // Native is this module's own backend: the kernels of package native, in Go

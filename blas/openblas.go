@@ -7,7 +7,7 @@ package blas
 import (
 	"github.com/iokl/iokl/blas/native"
 	"github.com/iokl/iokl/blas/openblas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // OpenBLAS is the backend of OpenBLAS and its LAPACK through cgo. Its results

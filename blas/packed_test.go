@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/race"
+	"github.com/iokl/iokl/internal/base/race"
 )
 
 // packed tests the operator that be's NewPacked returns, in both precisions.

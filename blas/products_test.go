@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/race"
+	"github.com/iokl/iokl/internal/base/race"
 )
 
 // conformance is what every backend passes. Results are compared with gonum's within rounding bounds that scale

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Precision is how the elements of a symmetric matrix are stored.

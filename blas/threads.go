@@ -2,7 +2,7 @@
 
 package blas
 
-import "github.com/iokl/iokl/internal/par"
+import "github.com/iokl/iokl/internal/base/par"
 
 // SetThreads sets how many threads compute at once: the module's own loops, the
 // native kernels and OpenBLAS together. n ≤ 0 means GOMAXPROCS, but at most one

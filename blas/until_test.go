@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/base/deadline"
 )
 
 // looks is a context that ends when it is looked at for the n-th time.

@@ -20,8 +20,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/screen"
 	"github.com/iokl/iokl/internal/host"
-	"github.com/iokl/iokl/internal/screen"
 )
 
 // objects are the jobs and models that callers hold.

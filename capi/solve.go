@@ -29,7 +29,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cg"
-	"github.com/iokl/iokl/internal/build"
+	"github.com/iokl/iokl/internal/files/build"
 	"github.com/iokl/iokl/internal/host"
 	"github.com/iokl/iokl/lanczos"
 	"github.com/iokl/iokl/linop"

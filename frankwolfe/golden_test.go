@@ -7,7 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
-	"github.com/iokl/iokl/internal/npy/npytest"
+	"github.com/iokl/iokl/internal/files/npy/npytest"
 )
 
 var bg = context.Background()

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Rounds selects the rounds of a resampling: From ≤ round < To. Each round draws

@@ -10,8 +10,8 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
 )

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/order"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/order"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/kernel"
 )
 

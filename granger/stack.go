@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // tileLen is how many elements of each kernel lie together in a stack. A tile of

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // BenchmarkGram builds Gram matrices at l = 3000 beside the multiplies inside

@@ -4,7 +4,7 @@ package kernel
 
 import (
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // center stores the training means of the Gram matrix g in the kernel and

@@ -4,7 +4,7 @@ package kernel
 
 import (
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/internal/dense/vmath"
 )
 
 // chiSide is a set of samples laid out for χ² distances as

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // ErrMeans is returned when a centred kernel meets new points before Gram has

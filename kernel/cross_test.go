@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // TestCrossingMul compares products by parts of K_η with those by all of it, for more

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/internal/dense/vmath"
 )
 
 // Kernels of the inner product xᵀz.

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/dense/vmath"
 )
 
 // A metric is what the kernels of a family are functions of.

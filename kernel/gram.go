@@ -11,10 +11,10 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/internal/phase"
-	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/base/phase"
+	"github.com/iokl/iokl/internal/dense/vmath"
 )
 
 // GramOptions says how Gram matrices are built. The zero value is ready to use.

@@ -9,7 +9,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/base/memory"
 )
 
 // Errors that data can cause; messages carry the row, column or kernel.

@@ -14,7 +14,7 @@ import (
 	gblas "gonum.org/v1/gonum/blas"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 func randomX(rng *rand.Rand, l, d int) blas.General {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/internal/dense/vmath"
 )
 
 // Kind names a scalar kernel.

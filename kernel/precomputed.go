@@ -8,7 +8,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // gramTol is the rounding a given Gram matrix may carry, relative to its

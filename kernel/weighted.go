@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/phase"
 )
 
 // WeightedGram computes Σ_j w_j·K_j over the rows of X (l×d) as an operator of the backend's: that of a [Sum] at these

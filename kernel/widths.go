@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/order"
+	"github.com/iokl/iokl/internal/base/order"
 )
 
 // maxPowers bounds a range b^i..b^j, against slips such as 2^-6..2^600.

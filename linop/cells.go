@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Cells is a weight w ≥ 0 for every cell of an l×n matrix: 0 where a target is missing, 1 for an

@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Centered is H·A·H, H = I − 11ᵀ/N: the Gram matrix of features from which their means are subtracted. On columns x

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // FactorSum is K_η = Σ_j η_j Z_j Z_jᵀ over factors Z_j of l×d_j, multiplied

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Gram is the sum η·K of one matrix of order l, packed. It takes no memory beside that of K, but for [Gram.Single].

@@ -4,7 +4,7 @@ package linop
 
 import (
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Term is one K⊗L of a [KroneckerSum].

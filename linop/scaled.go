@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // scaled is D·A_η·D, D = diag(d), for a Sum A.

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Cells is a loss summed over the cells of a matrix of targets, Σ w·φ(y, f) with the predictions f = F. Where constants

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Settle sets the offsets to the constants of the least sum at F, where they are free.

@@ -4,7 +4,7 @@ package reml
 
 import (
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // derivatives are the gradient at pt, the average information with that of the prior, and the curvature that the

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/internal/dense/vmath"
 	"github.com/iokl/iokl/kernel"
 )
 

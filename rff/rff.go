@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/kernel"
 )
 

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/internal/dense/vmath"
 )
 
 // structured draws frequencies as blocks of rows of H D₁ H D₂ H D₃, H the

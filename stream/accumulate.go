@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/phase"
 )
 
 // ErrRow is wrapped by errors in the rows of a source; messages name source and row.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/iokl/iokl/internal/checkpoint"
+	"github.com/iokl/iokl/internal/files/checkpoint"
 )
 
 // ErrCheckpoint is wrapped when a checkpoint cannot be read; the message says why.

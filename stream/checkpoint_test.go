@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/checkpoint"
+	"github.com/iokl/iokl/internal/files/checkpoint"
 )
 
 func TestDecodeRefusals(t *testing.T) {

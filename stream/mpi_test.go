@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/iokl/iokl/internal/mpi"
+	"github.com/iokl/iokl/internal/base/mpi"
 )
 
 // counting is ranks that count the numbers that they add up.

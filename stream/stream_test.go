@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/deadline"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/deadline"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/lapack"
+	"github.com/iokl/iokl/internal/dense/lapack"
 	"github.com/iokl/iokl/linop"
 )
 

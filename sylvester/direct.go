@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/phase"
 )
 
 // factors decompose a dense K, for a direct solver of the decoupled systems.

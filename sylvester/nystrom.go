@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/linop"
 )
 

@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/linop"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/base/deadline"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )

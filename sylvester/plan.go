@@ -4,7 +4,7 @@ package sylvester
 
 import (
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/lapack"
+	"github.com/iokl/iokl/internal/dense/lapack"
 )
 
 // The fitted constants of the package stand here alone. Those of costs come from solves of order 250 to 4000 with 1 to

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/linop"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/linop"
 )
 

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/base/deadline"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )

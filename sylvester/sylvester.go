@@ -51,7 +51,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
 )
 

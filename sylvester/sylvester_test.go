@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/sylvester"
 )
 

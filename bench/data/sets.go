@@ -15,7 +15,7 @@ import (
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // path is the path of a file in a data set's folder.

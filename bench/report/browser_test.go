@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/iokl/iokl/internal/page/pagetest"
+	"github.com/iokl/iokl/internal/files/page/pagetest"
 )
 
 // probe measures what overflows, whether a click on a heading sorts, and whether text stands

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // mostLines is the number of results that the page lists one by one; the file of results has all of them.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/page"
+	"github.com/iokl/iokl/internal/files/page"
 )
 
 // about is what the page is about.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // column is one column of a table of results: its heading and the text of a

@@ -5,7 +5,7 @@ package native
 import (
 	"unsafe"
 
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // fewTile is the argument of the kernels for few columns. For one panel P of

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/iokl/iokl/internal/instructions"
+	"github.com/iokl/iokl/internal/base/instructions"
 )
 
 // What the environment names is the level in use: a misspelt name, or one this machine lacks, tests something else.

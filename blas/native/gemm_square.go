@@ -6,7 +6,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 const packPanels = 16 // narrow panels per packing job

@@ -5,7 +5,7 @@ package native
 import (
 	"unsafe"
 
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // thinLeast is the fewest steps by which a product is found to be thin.

@@ -7,7 +7,7 @@ package native
 import (
 	"unsafe"
 
-	"github.com/iokl/iokl/internal/instructions"
+	"github.com/iokl/iokl/internal/base/instructions"
 )
 
 // The micro-kernels; their contract stands at tile.

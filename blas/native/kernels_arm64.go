@@ -4,7 +4,7 @@
 
 package native
 
-import "github.com/iokl/iokl/internal/instructions"
+import "github.com/iokl/iokl/internal/base/instructions"
 
 // The micro-kernels; their contract stands at tile.
 

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/testlapack"
 
-	"github.com/iokl/iokl/internal/race"
+	"github.com/iokl/iokl/internal/base/race"
 )
 
 // TestGonumLAPACK runs gonum's LAPACK and its own tests on these kernels, as a

@@ -5,7 +5,7 @@ package native
 import (
 	gblas "gonum.org/v1/gonum/blas"
 
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Dgemm computes c = alpha·op(a)·op(b) + beta·c.

@@ -5,7 +5,7 @@ package native
 import (
 	gblas "gonum.org/v1/gonum/blas"
 
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 const (

@@ -30,7 +30,7 @@ var (
 // BLAS computes with the kernels of one level. What it does not define itself it
 // has from gonum: the banded and packed-triangle routines, and in single precision
 // all but the product of matrices. All methods may be called from several goroutines
-// at once, on as many threads together as internal/par allows.
+// at once, on as many threads together as internal/base/par allows.
 type BLAS struct {
 	gonum.Implementation
 	level Level

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/base/memory"
 )
 
 // MeasurePeak measures the floating-point operations per second, a fused

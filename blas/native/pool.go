@@ -3,8 +3,8 @@
 package native
 
 import (
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // scratch is what one goroutine needs while it computes: a packed block, a tile

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/internal/race"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/base/race"
 )
 
 // setThreads sets the thread count for one test.

@@ -7,7 +7,7 @@ import (
 
 	gblas "gonum.org/v1/gonum/blas"
 
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // symvGroups is the number of parts a symmetric product of order n is done in,

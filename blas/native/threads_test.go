@@ -10,7 +10,7 @@ import (
 
 	gblas "gonum.org/v1/gonum/blas"
 
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // TestSameBitsOnAnyThreads runs every parallel operation on 1, 2 and 3 threads.

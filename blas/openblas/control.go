@@ -21,7 +21,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Version is the library's version, such as "0.3.21".

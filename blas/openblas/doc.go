@@ -6,7 +6,7 @@
 //
 // # Threads
 //
-// The thread count is the module's own (internal/par): OpenBLAS's workers are
+// The thread count is the module's own (internal/base/par): OpenBLAS's workers are
 // borrowed from the same pool as the helpers of a parallel Go loop, call by
 // call. A call made while no helper is free, for example from inside a parallel
 // loop, runs on its caller's thread alone; a call that got helpers runs with

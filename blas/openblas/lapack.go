@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/netlib/lapack/lapacke"
 
-	"github.com/iokl/iokl/internal/lapack"
+	"github.com/iokl/iokl/internal/dense/lapack"
 )
 
 var errNoConvergence = errors.New("openblas: the eigenvalue or singular value iteration did not converge")

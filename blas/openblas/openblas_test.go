@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/iokl/iokl/blas/native"
-	"github.com/iokl/iokl/internal/lapack"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/dense/lapack"
 )
 
 func randomMatrix(rng *rand.Rand, n int) []float64 {

@@ -20,9 +20,9 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/cli"
+	"github.com/iokl/iokl/cmd/internal/interrupt"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/interrupt"
-	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/base/memory"
 )
 
 // machine holds the flags that say how to compute and what to print.

@@ -17,9 +17,9 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/picture"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/picture"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // foldFlags say what cross-validation tries and how.

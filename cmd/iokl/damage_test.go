@@ -18,8 +18,8 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/npy"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/npy"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // wrapped is what a program that packs writes of text.

@@ -17,9 +17,9 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
 	_ "github.com/iokl/iokl/cmd/internal/xlsx" // workbooks are tables too
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/schema"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/internal/files/table"
 	"github.com/iokl/iokl/kernel"
 )
 

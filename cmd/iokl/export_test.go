@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl/internal/formula"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // wordsAndDates is a table of a date, a word and a number, and a target of them.

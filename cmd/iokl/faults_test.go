@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/base/deadline"
 )
 
 var (

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/cmd/internal/results"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // besides pastes the lines of tables side by side.

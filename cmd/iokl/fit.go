@@ -18,11 +18,11 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/cli"
+	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
+	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/internal/host"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/sylvester"
 )
 

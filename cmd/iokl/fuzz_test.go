@@ -10,7 +10,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/results"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // FuzzReports makes pages of what may be the JSON of cv or of granger, and reads what may be the checkpoint of a

@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/cmd/internal/cli"
+	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
-	"github.com/iokl/iokl/internal/atomicfile"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/mpi"
-	"github.com/iokl/iokl/internal/picture"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/picture"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // grangerFlags are the flags of the command granger.

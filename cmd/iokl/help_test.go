@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/build"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/build"
+	"github.com/iokl/iokl/internal/files/table"
 	"github.com/iokl/iokl/kernel"
 )
 

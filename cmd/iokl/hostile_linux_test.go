@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/files/npy"
 )
 
 // hostileTables writes small files that claim to be, or unpack to, much more than 200 MiB, and a file of targets.

@@ -19,8 +19,8 @@ import (
 	"github.com/iokl/iokl/cmd/internal/export"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/atomicfile"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 func newInfoCmd() *cobra.Command {

@@ -21,11 +21,11 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/cli"
+	"github.com/iokl/iokl/cmd/internal/interrupt"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/interrupt"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/table"
 	"github.com/iokl/iokl/kernel"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 const exitOK, exitFailed, exitUsage = status.OK, status.Failed, status.Usage

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/files/npy"
 )
 
 var (

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // holes writes x.csv and y.csv of 40 rows, where every third row has one empty target, and returns the targets.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/files/atomicfile"
 )
 
 // The rows of all updates of one file that end with status 0 are in it, whatever they call it.

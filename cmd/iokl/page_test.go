@@ -18,8 +18,8 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
-	"github.com/iokl/iokl/internal/page/pagetest"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/page/pagetest"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // pageFolder has data whose answers are known: y rises with heat and falls with wind,

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iokl/iokl/internal/page/pagetest"
+	"github.com/iokl/iokl/internal/files/page/pagetest"
 )
 
 // letters measures the text of charts, and what does not fit the page.

@@ -17,11 +17,11 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/cli"
+	"github.com/iokl/iokl/cmd/internal/interrupt"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/interrupt"
-	"github.com/iokl/iokl/internal/schema"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 type predictFlags struct {

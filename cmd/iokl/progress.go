@@ -14,7 +14,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
-	"github.com/iokl/iokl/internal/screen"
+	"github.com/iokl/iokl/internal/base/screen"
 )
 
 // progress shows a fit on standard error: on a screen a bar that moves with the share of settings

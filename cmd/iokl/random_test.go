@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/cmd/internal/results"
-	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/base/deadline"
 )
 
 var (

@@ -20,7 +20,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/results"
-	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/base/deadline"
 )
 
 // ranks runs a command line on several ranks, one thread each.

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/internal/deadline"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/base/deadline"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 var (

@@ -19,9 +19,9 @@ import (
 	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/atomicfile"
-	"github.com/iokl/iokl/internal/schema"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // sink receives predictions.

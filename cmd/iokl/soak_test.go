@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/iokl/iokl/internal/soak"
+	"github.com/iokl/iokl/internal/base/soak"
 )
 
 var soakFor = flag.Duration("soak", 3*time.Second, "time for which TestSoak runs commands")

@@ -20,12 +20,12 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/mpi"
-	"github.com/iokl/iokl/internal/schema"
-	"github.com/iokl/iokl/internal/screen"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/screen"
+	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/internal/files/table"
 	"github.com/iokl/iokl/stream"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // mixed writes a table of which a number, a word and a date determine the target,

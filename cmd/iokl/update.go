@@ -16,7 +16,7 @@ import (
 	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/files/atomicfile"
 )
 
 type updateFlags struct {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // Rows that arrive in other columns' order give the model of a fit to all rows at the same setting, where weights and L

@@ -16,10 +16,10 @@ import (
 	_ "github.com/iokl/iokl/bench/cases" // registers every case
 	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/cmd/internal/cli"
+	"github.com/iokl/iokl/cmd/internal/interrupt"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/atomicfile"
-	"github.com/iokl/iokl/internal/interrupt"
-	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/atomicfile"
 )
 
 func main() {

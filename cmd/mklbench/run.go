@@ -20,7 +20,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/files/atomicfile"
 )
 
 // common are the flags of the commands that compute.

@@ -19,7 +19,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
-	"github.com/iokl/iokl/internal/screen"
+	"github.com/iokl/iokl/internal/base/screen"
 )
 
 // Progress is where the work stands.

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/internal/screen"
+	"github.com/iokl/iokl/internal/base/screen"
 )
 
 // Model is a model that a host keeps.

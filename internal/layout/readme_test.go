@@ -89,7 +89,7 @@ func TestExamples(t *testing.T) {
 		dir, _ := filepath.Rel(root, path)
 		dir = filepath.ToSlash(dir)
 		switch {
-		case dir == "internal" || dir == "bench" || dir == "cmd" || dir == "examples" || d.Name() == "testdata" ||
+		case d.Name() == "internal" || dir == "bench" || dir == "cmd" || dir == "examples" || d.Name() == "testdata" ||
 			dir != "." && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case slices.Contains(without, dir):

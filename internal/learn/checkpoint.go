@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/bcd"
-	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/files/atomicfile"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 )

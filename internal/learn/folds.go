@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/linop"
 )
 

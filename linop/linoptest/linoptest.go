@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/race"
+	"github.com/iokl/iokl/internal/base/race"
 	"github.com/iokl/iokl/linop"
 )
 

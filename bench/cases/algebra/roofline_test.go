@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 func TestRoofline(t *testing.T) {

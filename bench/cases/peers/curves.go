@@ -17,7 +17,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 func init() {

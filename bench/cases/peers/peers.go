@@ -18,7 +18,7 @@ import (
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 //go:embed scripts

@@ -14,7 +14,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/internal/order"
+	"github.com/iokl/iokl/internal/base/order"
 )
 
 // Names of the regions that are compared.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 	"github.com/iokl/iokl/sylvester"
 )
 

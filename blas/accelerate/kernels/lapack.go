@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 
-	own "github.com/iokl/iokl/internal/lapack"
+	own "github.com/iokl/iokl/internal/dense/lapack"
 )
 
 // LAPACK implements gonum's lapack.Float64. Its own methods take over from the

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/instructions"
-	"github.com/iokl/iokl/internal/screen"
+	"github.com/iokl/iokl/internal/base/instructions"
+	"github.com/iokl/iokl/internal/base/screen"
 )
 
 // New is the command of that name with its subcommands. The folder help has a file for it and for each of them: a line,

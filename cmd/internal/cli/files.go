@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/iokl/iokl/internal/atomicfile"
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // Values are those of a flag that may be repeated, or its one value.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/build"
+	"github.com/iokl/iokl/internal/files/build"
 )
 
 // addManual gives root the subcommand. The pages are dated by SOURCE_DATE_EPOCH where the environment has it.

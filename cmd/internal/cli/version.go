@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/build"
+	"github.com/iokl/iokl/internal/files/build"
 )
 
 // addVersion gives them to root, whose own RunE still runs without the flag.

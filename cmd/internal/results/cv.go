@@ -13,8 +13,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/learn/choose"
-	"github.com/iokl/iokl/internal/page"
 )
 
 // check refuses a report that cv did not print.

@@ -16,8 +16,8 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/page"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/page"
+	"github.com/iokl/iokl/internal/files/picture"
 	"github.com/iokl/iokl/linop"
 )
 

@@ -14,9 +14,9 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
-	"github.com/iokl/iokl/internal/atomicfile"
-	"github.com/iokl/iokl/internal/page"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/page"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // Graph is what granger --json prints. An entry of RMSE is null where

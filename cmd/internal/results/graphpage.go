@@ -12,8 +12,8 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/iokl/iokl/internal/page"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/page"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // Page is the page of a causal graph.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/page"
+	"github.com/iokl/iokl/internal/files/page"
 )
 
 // Info is what info --json prints.

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/internal/page"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/page"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // about is what a page about a model tells.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/atomicfile"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/page"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/page"
 )
 
 // Subject is a result that a page is about.

@@ -17,7 +17,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // LearnedFigures show the weights of kernels and the correlations of outputs.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/learn/choose"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/page"
 )
 
 //go:embed sentences.tmpl

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // intervalFigures show how intervals do on rows whose targets are known: the intervals beside what was observed, and

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/internal/files/table"
 )
 
 // Exit statuses.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/table"
-	"github.com/iokl/iokl/internal/zipfile"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/internal/files/zipfile"
 )
 
 func init() {

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/learn/samples"
-	"github.com/iokl/iokl/internal/par"
 )
 
 // TestRungs compares on growing parts of many samples, each of which holds the one before, with

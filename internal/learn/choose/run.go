@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/dictionary"
-	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/loss"
 )
 

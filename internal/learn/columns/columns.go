@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/loss"
 )
 

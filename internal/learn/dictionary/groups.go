@@ -14,12 +14,12 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary/lengths"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 )
 

@@ -7,10 +7,10 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/order"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/order"
-	"github.com/iokl/iokl/internal/par"
 )
 
 // smoothers is how many numbers the smoothers of a slab of new points take, 32 MiB.

@@ -13,10 +13,10 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/npy"
+	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/npy"
-	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 )

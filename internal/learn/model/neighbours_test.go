@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/race"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
-	"github.com/iokl/iokl/internal/race"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"

@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/files/npy"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
 )

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/sums"
-	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/stream"

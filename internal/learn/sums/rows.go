@@ -15,8 +15,8 @@ import (
 	"os"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/atomicfile"
-	"github.com/iokl/iokl/internal/checkpoint"
+	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/checkpoint"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/stream"

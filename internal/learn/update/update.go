@@ -16,12 +16,12 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/learn/samples"
-	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"

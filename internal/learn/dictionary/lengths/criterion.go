@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/dense/vmath"
 	"github.com/iokl/iokl/kernel"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/npy/npytest"
+	"github.com/iokl/iokl/internal/files/npy/npytest"
 	"github.com/iokl/iokl/kernel"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 )
 
