@@ -82,12 +82,6 @@ func (s *FactorSum) SetWeights(eta []float64) {
 // Apply computes dst = Z·(Zᵀ·x) with the weighted factors.
 func (s *FactorSum) Apply(dst, x blas.General) { s.through(s.z, dst, x) }
 
-// Elements shows Z·Zᵀ with the weighted factors.
-func (s *FactorSum) Elements() func(i, j int) float64 {
-	z := s.z
-	return func(i, j int) float64 { return blas.Dot(blas.Row(z, i), blas.Row(z, j)) }
-}
-
 // ApplyTerm computes dst = Z_j·(Z_jᵀ·x).
 func (s *FactorSum) ApplyTerm(dst, x blas.General, j int) { s.through(s.factors[j], dst, x) }
 

@@ -122,11 +122,6 @@ func (s packed) Apply(dst, x blas.General) {
 	}
 }
 
-// Elements shows η·K.
-func (s packed) Elements() func(i, j int) float64 {
-	return func(i, j int) float64 { return s.eta * s.K.At(i, j) }
-}
-
 // Row writes the elements of row i in the first len(dst) columns to dst.
 func (s packed) Row(i int, dst []float64) {
 	s.K.Row(i, dst)

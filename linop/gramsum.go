@@ -139,23 +139,6 @@ func (s *GramSum) Single() Operator {
 // Dense writes K_η to dst.
 func (s *GramSum) Dense(dst blas.General) { s.at(&s.own).Dense(dst) }
 
-// Elements shows K_η, from the terms.
-func (s *GramSum) Elements() func(i, j int) float64 {
-	var eta []float64
-	var terms []*blas.Sym
-	for t, e := range s.eta {
-		if e != 0 {
-			eta, terms = append(eta, e), append(terms, s.terms[t])
-		}
-	}
-	return func(i, j int) (v float64) {
-		for t, e := range eta {
-			v += e * terms[t].At(i, j)
-		}
-		return v
-	}
-}
-
 // Diag writes the diagonal of K_j to dst.
 func (s *GramSum) Diag(dst []float64, j int) {
 	if len(dst) != s.Dim() {

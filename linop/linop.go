@@ -51,13 +51,6 @@ type Denser interface {
 	Dense(dst blas.General)
 }
 
-// Elemental is an operator that shows single elements: Elements returns the function A(i, j), as A is now, or nil where
-// what the operator is made of shows none. Several goroutines may call the function.
-type Elemental interface {
-	Operator
-	Elements() func(i, j int) float64
-}
-
 // Sum is a weighted sum A_η = Σ_j η_j A_j of m positive semidefinite operators. As an Operator it is A_η at the weights
 // of the last SetWeights. One goroutine at a time may call SetWeights; Apply and Forms may then run from several.
 type Sum interface {
@@ -154,19 +147,6 @@ func (m *Matrix) Apply(dst, x blas.General) {
 
 // Dense copies the matrix to dst.
 func (m *Matrix) Dense(dst blas.General) { blas.Copy(dst, m.a) }
-
-// Elements shows the matrix.
-func (m *Matrix) Elements() func(i, j int) float64 {
-	return func(i, j int) float64 { return m.a.Data[i*m.a.Stride+j] }
-}
-
-// ElementsOf returns the function A(i, j) of an [Elemental], and nil for another operator.
-func ElementsOf(A Operator) func(i, j int) float64 {
-	if e, ok := A.(Elemental); ok {
-		return e.Elements()
-	}
-	return nil
-}
 
 // denseCols is how many columns of the identity Dense multiplies at once.
 const denseCols = 64

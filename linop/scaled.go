@@ -94,15 +94,6 @@ func (s scaled) Dense(dst blas.General) {
 	s.both(dst)
 }
 
-// Elements shows D·A_η·D where A is [Elemental].
-func (s scaled) Elements() func(i, j int) float64 {
-	at := ElementsOf(s.Sum)
-	if at == nil {
-		return nil
-	}
-	return func(i, j int) float64 { return s.d[i] * at(i, j) * s.d[j] }
-}
-
 // both computes a ← D·a·D.
 func (s scaled) both(a blas.General) {
 	blas.ScaleRows(a, s.d, a)

@@ -34,7 +34,6 @@ type frame struct {
 	mixed bool           // fast is the latter until that proves too rough
 	C, Y  blas.General
 	opt   Options
-	watch func(Step) error // sees the steps before Options.Trace does; nil for none
 	res   Result
 
 	a, b  float64
@@ -359,13 +358,8 @@ func (f *frame) top() float64 {
 // step shows the caller's Trace the state of the solve: residual is in the units of normY.
 func (f *frame) step(residual float64) error {
 	s := Step{Iter: f.res.Iter, Residual: relative(residual, f.normY), Columns: f.res.Columns}
-	if f.opt.Trace != nil {
-		if err := f.opt.Trace(s); err != nil {
-			return err
-		}
+	if f.opt.Trace == nil {
+		return nil
 	}
-	if f.watch != nil {
-		return f.watch(s)
-	}
-	return nil
+	return f.opt.Trace(s)
 }

@@ -186,11 +186,13 @@ func (s *krylov) extend(ctx context.Context, f *frame, M blas.General, size floa
 		}
 	}
 	blas.Mul(f.be, B, false, false, M, E)
-	s.space.orthonormalize(ctx, B)
-	Z := blas.NewGeneral(l, p)
+	if B = s.space.orthonormalize(ctx, B); B.Cols == 0 {
+		return
+	}
+	Z := blas.NewGeneral(l, B.Cols)
 	f.sys.K.Apply(Z, B)
 	f.res.Iter++
-	f.res.Columns += p
+	f.res.Columns += B.Cols
 	s.append(f.be, B, Z)
 }
 

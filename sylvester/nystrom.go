@@ -12,191 +12,273 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// nystrom is rotated with one randomized low-rank preconditioner for all shifts;
-// see [sketch] and [lowRank]. Its rank is chosen from the spectrum it finds, the
-// shifts and the tolerance. Columns whose shift is too small for the part of K
-// outside the sketch to matter are solved by the low-rank formula alone.
+// nystrom is rotated with one randomized low-rank preconditioner for all shifts; see [sketch] and [lowRank]. Its rank
+// follows from what iterations cost: the sketch doubles when those since it last grew have cost as much as that does,
+// so that the sketches of a K together cost no more than the iterations, and one of them more. Columns whose shift is
+// too small for the part of K outside the sketch to matter are solved by the low-rank formula alone.
 //
-// After Invalidate the preconditioner stays in use until iterations grow by half.
+// After Invalidate the preconditioner stays in use. When iterations have paid for it, one of the present K takes its
+// place: of the same rank where they have slowed down by half, else of twice the rank.
 //
-// Where K is a linop.Mixed of an order for which that pays, the sketch and the
-// iterations take it in single precision unless the tolerance or the condition of
-// the system forbid; true residuals are of double precision always, and
-// when they show that single precision does not do, double precision takes over.
+// Where K is a linop.Mixed of an order for which that pays, the sketch and the iterations take it in single precision
+// unless the condition of the system forbids; true residuals are of double precision always, and when they show that
+// single precision does not do for a tolerance, double precision takes over.
 type nystrom struct {
-	cg   shifted
-	sk   sketch
-	load workload
+	cg    shifted
+	sk    sketch
+	first int     // columns of the sketch that is made before any iteration
+	room  float64 // memory for the sketch where a factor is another way, 0 where there is none
+	stale bool    // K has changed since it was sketched
 
-	model   spectrumModel
-	changed bool // K has changed since it was sampled
+	// In nanoseconds of [costs].
+	limit  float64 // what spent may reach before errSlow ends the iterations
+	other  float64 // cost of the method that then follows
+	spent  float64 // cost of the iterations and sketches for the present K
+	credit float64 // cost of the iterations since the last sketch, less what it cost
+	since  point   // residual and spent at the last sketch of a round
 
-	roughAt float64 // the last tolerance that single precision was too rough for
-	room    float64 // memory for the sketch where a factor is another way, 0 where there is none
-	stale   bool    // K has changed since it was sketched
-	uses    float64 // solves since K was last sketched
-	pace    float64 // iterations for each factor e of the residual, when fresh
+	iterations int     // of this solve
+	folds      float64 // of a factor e by which the residual of its start exceeds the tolerance
+	fresh      float64 // iterations for each of them behind a sketch of the present K; 0 when unknown
+
+	pace, at float64 // cost of the last solve for each factor e of the residual that it has gained, at this ρ₁/μ
+
+	mixed   bool    // the first round takes K in single precision
+	roughAt float64 // the largest tolerance that single precision was too rough for
 }
 
-func newNystrom(cfg Config) *nystrom {
-	return &nystrom{sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}}
+func newNystrom(cfg Config, first int) *nystrom {
+	s := &nystrom{sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}, first: first, limit: math.Inf(1)}
+	s.cg.before = s.before
+	return s
 }
 
 func (s *nystrom) Name() string { return "nystrom" }
 
-func (s *nystrom) Invalidate() { s.stale, s.changed = true, true }
+func (s *nystrom) Invalidate() {
+	s.stale, s.spent = true, 0
+	if q := s.sk.low.rank(); q > 0 {
+		s.sk.low.tail = s.sk.low.s[q-1]
+	}
+}
+
+// open sets f up for iterations.
+func (s *nystrom) open(f *frame) error {
+	if err := f.iterative(); err != nil {
+		return err
+	}
+	f.rotate()
+	f.iterated = len(f.rho)
+	if l := f.Y.Rows; s.sk.Q.Rows != l {
+		s.sk.reset()
+		s.credit, s.pace = 0, 0
+	}
+	m, ok := f.sys.K.(linop.Mixed)
+	l := f.Y.Rows
+	if ok && !f.res.Single && l >= mixedFrom && l <= linop.KeepBoth && len(f.rho) >= mixedRank &&
+		f.opt.Tol > s.roughAt {
+		f.fast, f.mixed = m.Single(), true
+		s.checkSingle(f)
+	}
+	return nil
+}
+
+// checkSingle gives products back to double precision where the system is too ill conditioned for the other.
+func (s *nystrom) checkSingle(f *frame) {
+	if f.mixed && s.sk.low.rank() > 0 && f.top()*s.sk.low.s[0] > singleCondition*f.mu {
+		f.unmix()
+	}
+}
 
 func (s *nystrom) sketch(ctx context.Context, f *frame) (*lowRank, error) {
-	if err := s.survey(ctx, f); err != nil || len(f.rho) == 0 {
+	if err := s.open(f); err != nil || len(f.rho) == 0 {
 		return nil, err
 	}
-	return &s.sk.low, s.chooseRank(ctx, f)
+	if err := s.begin(ctx, f); err != nil || s.sk.low.rank() == 0 {
+		return nil, err
+	}
+	return &s.sk.low, nil
 }
 
 func (s *nystrom) prepare(ctx context.Context, f *frame) error {
-	if err := s.survey(ctx, f); err != nil {
+	if err := s.open(f); err != nil || len(f.rho) == 0 {
 		return err
 	}
-	if err := s.chooseRank(ctx, f); err != nil {
+	if err := s.begin(ctx, f); err != nil {
 		return err
 	}
 	s.solveByFormula(f)
 	return nil
 }
 
-func (s *nystrom) round(ctx context.Context, f *frame, round int) error {
-	s.cg.patience, s.cg.renew = 0, nil
-	if round > 0 {
-		return s.cg.round(ctx, f, round)
-	}
-	f.start()
-	first := f.res.Iter
-	folds := math.Log(blas.Frob(blas.View(f.rt, 0, 0, f.rt.Rows, f.iterated)) / (f.opt.Tol * f.normY))
-	if !(folds > 1) {
-		folds = 1
-	}
-	if s.stale && s.pace > 0 {
-		s.cg.patience = int(slower*s.pace*folds) + 2
-		s.cg.renew = func(ctx context.Context) error { // sketch the present K, with the rank there was
-			q := s.sk.Q.Cols
-			s.sk.reset()
-			return s.grow(ctx, f, q)
-		}
-	}
-	err := s.cg.round(ctx, f, round)
-	if !s.stale && s.pace == 0 && err == nil {
-		s.pace = float64(f.res.Iter-first) / folds
-	}
-	s.uses++
-	return err
-}
-
-// survey sets what the columns ask for and makes a first sketch where there is none.
-func (s *nystrom) survey(ctx context.Context, f *frame) error {
-	if err := s.view(f, false); err != nil || len(f.rho) == 0 {
-		return err
-	}
-	return s.firstSketch(ctx, f)
-}
-
-// view sets what the columns ask for and samples K. The caller's start is multiplied by K where that is cheap, or the
-// product is known; elsewhere the columns are taken to start from zero.
-func (s *nystrom) view(f *frame, cheap bool) error {
-	if err := f.iterative(); err != nil {
-		return err
-	}
-	f.rotate()
-	r := len(f.rho)
-	if r == 0 {
-		return nil
-	}
-	if s.sk.Q.Rows != f.Y.Rows {
+// begin makes the sketch that comes before any iteration, and what one iteration pays for.
+func (s *nystrom) begin(ctx context.Context, f *frame) error {
+	s.iterations, s.folds = 0, 0
+	if s.sk.coarse(f.fast) {
 		s.sk.reset()
 	}
-	rhs := f.yt
-	if !f.cold && (cheap || f.known()) {
-		f.iterated = r
-		f.start()
-		rhs = f.rt
-	}
-	s.load.reset(f.Y.Rows)
-	norms := f.columnSums(r)
-	columnSquares(norms, rhs)
-	share := math.Log(f.opt.Tol * f.normY / math.Sqrt(float64(r)))
-	for j, rho := range f.rho {
-		s.load.add(rho/f.mu, 0.5*math.Log(norms[j])-share)
-	}
-	if s.changed || s.model.l != f.Y.Rows {
-		s.model.sample(f.be, f.given, s.sk.seed)
-		s.changed = false
-	}
-	s.model.project(f.be, rhs)
-	s.fit()
-	s.allowSingle(f)
-	s.load.single = s.expectsSingle(f)
-	return nil
-}
-
-// fit brings the model up to the sketch.
-func (s *nystrom) fit() { s.model.fit(s.sk.low.s, s.sk.low.rank() > 0 && s.sk.exhausted()) }
-
-// allowSingle lets the sketch and the iterations take K in single precision where that pays.
-func (s *nystrom) allowSingle(f *frame) {
-	m, ok := f.sys.K.(linop.Mixed)
-	l := f.Y.Rows
-	if ok && !f.res.Single && l >= mixedFrom && l <= linop.KeepBoth && len(f.rho) >= mixedRank &&
-		!s.illConditioned(f) &&
-		(s.sk.low.rank() == 0 || f.opt.Tol > s.roughAt) {
-		f.fast, f.mixed = m.Single(), true
-	}
-}
-
-// expectsSingle foretells, after survey, whether the iterations will be in single precision.
-func (s *nystrom) expectsSingle(f *frame) bool {
-	if !f.mixed || s.illConditioned(f) {
-		return false
-	}
-	if s.uses > 0 || s.sk.low.rank() == 0 {
-		return true // the last solve has found it exact enough, or nothing tells yet
-	}
-	s.guess(f, &s.sk.low)
-	return !s.singleTooRough(f)
-}
-
-// illConditioned reports whether the system is too ill conditioned for single precision.
-func (s *nystrom) illConditioned(f *frame) bool {
-	return f.top()*s.model.value[0] > singleCondition*f.mu
-}
-
-// singleTooRough reports whether the residual that iterations in single precision
-// leave, Σ_j (ρ_j·‖E·x_j‖)², exceeds what the tolerance allows, by the sizes of the
-// columns of C̃.
-func (s *nystrom) singleTooRough(f *frame) bool {
-	sq := f.columnSums(len(f.rho))
-	columnSquares(sq, f.ct)
-	var rest float64
-	for j, rho := range f.rho {
-		rest += sq[j] * square(rho)
-	}
-	low := s.sk.low.s
-	return square(singleError)*blas.Dot(low, low)/float64(f.Y.Rows)*rest > square(f.opt.Tol*f.normY)
-}
-
-// firstSketch makes the first sketch of an order, or of a precision that shows more of it.
-func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
-	if l := f.Y.Rows; s.sk.Q.Rows != l || s.sk.coarse(f.fast) {
-		s.sk.reset()
-		if err := s.grow(ctx, f, min(l, firstRank)); err != nil {
+	if q := min(s.first, f.Y.Rows); s.sk.Q.Cols < q {
+		if err := s.grow(ctx, f, q); err != nil {
 			return err
 		}
 	}
-	s.fit()
-	if f.mixed && s.illConditioned(f) {
-		f.unmix()
-		return s.firstSketch(ctx, f)
+	if s.sk.Q.Cols == 0 {
+		if _, err := s.pay(ctx, f, s.iterationCost(f, len(f.rho))); err != nil {
+			return err
+		}
 	}
-	s.load.single = s.expectsSingle(f)
+	if s.sk.low.rank() == 0 {
+		f.unmix() // nothing tells the condition
+	}
 	return nil
+}
+
+func (s *nystrom) round(ctx context.Context, f *frame, round int) error {
+	if round == 0 {
+		s.mixed = f.mixed
+		f.start()
+		s.folds = max(math.Log(blas.Frob(blas.View(f.rt, 0, 0, f.rt.Rows, f.iterated))/(f.opt.Tol*f.normY)), 1)
+	} else if s.mixed {
+		s.mixed, s.roughAt = false, max(s.roughAt, f.opt.Tol)
+	}
+	s.cg.pre = s.preconditioner()
+	before, grown := s.spent, s.sk.Q.Cols
+	s.since = point{blas.Frob(blas.View(f.rt, 0, 0, f.rt.Rows, f.iterated)), s.spent}
+	err := s.cg.round(ctx, f, round)
+	if round > 0 || len(f.rho) == 0 {
+		return err
+	}
+	// The least that is gained keeps iterations that gain nothing from being given up for ever.
+	gained := max(s.folds-max(math.Log(math.Sqrt(s.cg.squared())/(f.opt.Tol*f.normY)), 0), s.folds/100)
+	if s.spent > before {
+		s.pace, s.at = (s.spent-before)/gained, f.top()/f.mu
+	}
+	if !s.stale && s.sk.Q.Cols == grown && err == nil {
+		s.fresh = float64(s.iterations) / s.folds
+	}
+	return err
+}
+
+func (s *nystrom) preconditioner() *lowRank {
+	if s.sk.low.rank() == 0 {
+		return nil
+	}
+	return &s.sk.low
+}
+
+// forecast is the cost of iterations on the columns of f at the pace of the last ones, 0 where there were none. look
+// lets it multiply the caller's start by K.
+func (s *nystrom) forecast(f *frame, look bool) float64 {
+	if s.pace == 0 {
+		return 0
+	}
+	folds := -math.Log(f.opt.Tol)
+	if !f.cold && (look || f.known()) {
+		f.start()
+		folds = math.Log(blas.Frob(f.rt) / (f.opt.Tol * f.normY))
+	}
+	return s.pace * max(folds, 0) * math.Sqrt(f.top()/f.mu/s.at)
+}
+
+// iterationCost is that of one iteration on some columns.
+func (s *nystrom) iterationCost(f *frame, columns int) float64 {
+	q := s.sk.low.rank()
+	it := costsOf(f.be).behindSketch(q, f.mixed)
+	return it.total(1, float64(columns), float64(f.Y.Rows), float64(q))
+}
+
+// before pays for an iteration on the active columns, and for the sketches that come before it.
+func (s *nystrom) before(ctx context.Context, f *frame, active int) (changed bool, err error) {
+	cost := s.iterationCost(f, active)
+	changed, err = s.pay(ctx, f, cost)
+	if err != nil {
+		return changed, err
+	}
+	if changed {
+		cost = s.iterationCost(f, active)
+		s.cg.K, s.cg.pre = f.fast, s.preconditioner()
+	}
+	if s.spent+cost > s.limit {
+		if s.limit = s.spent + s.bound(f, active); !(s.limit <= s.spent+s.other) {
+			return changed, errSlow
+		}
+		s.other = 0 // rounding errors may hinder what the bound promises
+	}
+	s.spent += cost
+	s.credit += cost
+	s.iterations++
+	return changed, nil
+}
+
+// bound is what iterations on the active columns cost at most, by the condition number 1 + 2·ρ₁·s_q/μ that a sketch of
+// the present K leaves (Frangella, Tropp, Udell, arXiv:2110.02820) and the bound of Chebyshev polynomials; +Inf where
+// there is no such sketch, or rounding errors of K are as large as the tolerance.
+func (s *nystrom) bound(f *frame, active int) float64 {
+	if s.stale || s.sk.low.rank() == 0 || f.top()*s.sk.low.s[0]*rounding(f.fast) > f.opt.Tol*f.mu {
+		return math.Inf(1)
+	}
+	condition := 1 + 2*f.top()*s.sk.low.tail/f.mu
+	folds := math.Log(2 * math.Sqrt(s.cg.squared()*condition) / (f.opt.Tol * f.normY))
+	return (1 + folds*math.Sqrt(condition)/2) * s.iterationCost(f, active)
+}
+
+// pay makes the sketches that the credit and one iteration more, of the given cost, pay for within the limit.
+func (s *nystrom) pay(ctx context.Context, f *frame, iteration float64) (changed bool, err error) {
+	c, l := costsOf(f.be), f.Y.Rows
+	for {
+		q, known := s.next(l)
+		price := c.growth(l, q, known, f.mixed)
+		part := 1.
+		if q > 0 && s.pays(f, price) {
+			part = soonShare
+		}
+		if q == 0 || s.credit+iteration < part*price || s.spent+price+iteration > s.limit {
+			return changed, nil
+		}
+		if known == 0 {
+			s.sk.reset()
+		}
+		if err := s.grow(ctx, f, q); err != nil {
+			return changed, err
+		}
+		s.credit = min(s.credit-part*price, 0)
+		s.spent += price
+		s.since = point{math.Sqrt(s.cg.squared()), s.spent}
+		changed = true
+		s.checkSingle(f)
+	}
+}
+
+// pays reports whether a sketch of twice the rank is expected to save more than its price: at the pace since the last
+// one, and with iterations that fall as the square root of the eigenvalue that the sketch ends with, which falls again
+// as it has from half of the columns on.
+func (s *nystrom) pays(f *frame, price float64) bool {
+	if s.iterations == 0 || s.stale {
+		return false
+	}
+	saved := 1.
+	if q := s.sk.low.rank(); q > 1 {
+		saved -= math.Sqrt(s.sk.low.s[q-1] / s.sk.low.s[q/2-1])
+	}
+	now := point{math.Sqrt(s.cg.squared()), s.spent}
+	return saved*now.left(math.Log(now.residual/(f.opt.Tol*f.normY)), s.since) > price
+}
+
+// next is the number of columns of the next sketch, 0 for none, and how many of them are known.
+func (s *nystrom) next(l int) (q, known int) {
+	most := s.maxRank(l)
+	q = s.sk.Q.Cols
+	switch {
+	case q == 0:
+		return min(firstRank, most), 0
+	case s.stale && float64(s.iterations) > slower*s.fresh*s.folds+2:
+		return q, 0
+	case s.stale:
+		return min(2*q, most), 0
+	case s.sk.exhausted() || q >= most:
+		return 0, 0
+	}
+	return min(2*q, most), q
 }
 
 // maxRank is the largest rank for order l: half of it or, of large orders, what part of the memory there is holds, and
@@ -215,42 +297,6 @@ func (s *nystrom) maxRank(l int) int {
 // SketchBytes is the memory that an iterative solver is planned to have for the sketch of a K of order l; it takes
 // more where there is more, and less where there is less.
 func SketchBytes(l int) float64 { return 8 * sketchBlocks * plannedRank * float64(l) }
-
-// chooseRank grows the sketch to the rank that makes the solves to come cheapest, by a factor of two at a time.
-func (s *nystrom) chooseRank(ctx context.Context, f *frame) error {
-	for grown := true; grown && s.mayGrow() && len(f.rho) > 0; {
-		q := s.sk.low.rank()
-		best, _ := s.load.bestRank(&s.model, costsOf(f.be), q, s.maxRank(f.Y.Rows), max(1, min(s.uses, mostUses)),
-			math.Inf(1))
-		if best <= q {
-			return nil
-		}
-		var err error
-		if grown, err = s.growTo(ctx, f, 2*q); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mayGrow reports whether a larger sketch would be one of the present K and show more of it.
-func (s *nystrom) mayGrow() bool { return !s.stale && !s.sk.exhausted() }
-
-// growTo extends the sketch to q columns, maxRank at most, where it may grow, and
-// reports whether it has: each time it has more columns than before, so that a
-// loop which ends when it has not grown ends.
-func (s *nystrom) growTo(ctx context.Context, f *frame, q int) (bool, error) {
-	q = min(q, s.maxRank(f.Y.Rows))
-	if !s.mayGrow() || q <= s.sk.Q.Cols {
-		return false, nil
-	}
-	if err := s.grow(ctx, f, q); err != nil {
-		return false, err
-	}
-	s.fit()
-	s.load.single = s.expectsSingle(f)
-	return true, nil
-}
 
 // grow extends the sketch of the present K.
 func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
@@ -271,10 +317,9 @@ func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
 	case !ok:
 		s.sk.low = lowRank{} // K is not positive semidefinite: go on without
 	}
-	s.stale, s.uses, s.pace = false, 0, 0
-	s.cg.pre = nil
-	if s.sk.low.rank() > 0 {
-		s.cg.pre = &s.sk.low
+	s.stale, s.fresh = false, 0
+	if s.sk.exhausted() && s.sk.unit <= 0x1p-52 {
+		s.sk.low.tail = 0
 	}
 	return err
 }
@@ -283,30 +328,18 @@ func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
 // error of that, ρ_j·‖K − U·diag(s)·Uᵀ‖·‖x_j‖, fits into a quarter of the squared
 // residual allowed, and leaves the others to iterate. The norm is estimated by
 // twice the smallest eigenvalue of the sketch, or, when K has changed since, by
-// twice the largest, with no low-rank part in the formula. What is guessed of the
-// solution also tells whether single precision will do.
+// twice the largest, with no low-rank part in the formula.
 func (s *nystrom) solveByFormula(f *frame) {
-	r := len(f.rho)
-	f.iterated = r
-	if r == 0 || s.sk.low.rank() == 0 {
+	low := s.sk.low
+	if low.rank() == 0 {
 		return
 	}
-	low := s.sk.low
 	gap := 2 * low.s[len(low.s)-1]
 	if s.stale {
 		gap, low = 2*low.s[0], lowRank{}
 	}
-	done := f.mixed && !s.stale
-	if f.mixed {
-		if s.guess(f, &s.sk.low); s.singleTooRough(f) {
-			f.unmix()
-			s.roughAt = f.opt.Tol
-		}
-	}
-	if !done {
-		s.guess(f, &low)
-	}
-	sq := f.columnSums(r)
+	low.guess(f.be, f.ct, f.yt, &s.cg.W, f.rho, f.mu)
+	sq := f.columnSums(len(f.rho))
 	columnSquares(sq, f.ct)
 	left := (1 - formulaShare) * square(f.opt.Tol*f.normY)
 	for f.iterated > 0 {
@@ -316,9 +349,4 @@ func (s *nystrom) solveByFormula(f *frame) {
 		}
 		f.iterated--
 	}
-}
-
-// guess writes the solutions by the low-rank formula to C̃.
-func (s *nystrom) guess(f *frame, low *lowRank) {
-	low.guess(f.be, f.ct, f.yt, &s.cg.W, f.rho, f.mu)
 }

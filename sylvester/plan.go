@@ -1,10 +1,8 @@
-// This file holds the fitted constants of the package, and predicts the cost of each method.
+// This file holds the fitted constants of the package, and the cost of each method.
 
 package sylvester
 
 import (
-	"math"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/dense/lapack"
 )
@@ -22,8 +20,11 @@ const (
 	sketchOutputs = 2    // outputs up to which a caller has no use for a sketch
 
 	// The start of a caller is multiplied by K before a choice where that costs at most the part startShare of a direct
-	// method. factorError is the ratio of condition numbers that rounding of a factor in single precision causes.
-	startShare  = 0.1
+	// method.
+	startShare = 0.1
+	// A sketch grows when iterations have cost the part soonShare of that, where their pace says that it pays.
+	soonShare = 0.25
+	// factorError is the ratio of condition numbers that rounding of a factor in single precision causes.
 	factorError = 1.5
 
 	// Sketches begin with firstRank columns, which cost little beside any solve.
@@ -34,10 +35,6 @@ const (
 	sketchMemory = 0.5
 	plannedRank  = 512
 	slower       = 1.5 // growth of the iterations at which a sketch of an older K is renewed
-	mostUses     = 8   // solves that a sketch is taken to serve, at most
-
-	// Columns whose ρ differ by the factor groupRatio are predicted together.
-	groupRatio = 1.5
 
 	// K in single precision pays from order mixedFrom and mixedRank columns on. Of the cost of its products, a column
 	// of an iteration takes singleColumn and one of a sketch singleSketch. singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l for
@@ -143,62 +140,19 @@ func gridWork(l, q, r int) float64 { return 4 * float64(l) * float64(q) * float6
 // sketchWork is the cost of a sketch of rank q.
 func sketchWork(l, q float64) float64 { return 4*l*l*q + 10*l*q*q }
 
-// workload is what the columns ask for, in groups of columns that ask for about
-// the same: group g has count[g] columns, whose shift ratio is ρ/μ = ratio[g] and
-// whose residuals must fall by the factor exp(digits[g]).
-type workload struct {
-	l                    int
-	single               bool // behind a sketch, K is taken in single precision
-	ratio, digits, count []float64
-}
-
-// reset empties the workload of order l.
-func (w *workload) reset(l int) {
-	w.l, w.single = l, false
-	w.ratio, w.digits, w.count = w.ratio[:0], w.digits[:0], w.count[:0]
-}
-
-// add counts one more column, in the group of the one before when their ratios are alike.
-// The group takes the mean of the digits and keeps the ratio of its first column.
-func (w *workload) add(ratio, digits float64) {
-	if !(digits > 0) {
-		return
-	}
-	g := len(w.count) - 1
-	if g < 0 || ratio > groupRatio*w.ratio[g] || w.ratio[g] > groupRatio*ratio {
-		w.ratio, w.digits, w.count = append(w.ratio, ratio), append(w.digits, digits), append(w.count, 1)
-		return
-	}
-	w.count[g]++
-	w.digits[g] += (digits - w.digits[g]) / w.count[g]
-}
-
 // total predicts passes iterations, of columns columns in all, of order l behind a sketch of rank q.
 func (it iterationCost) total(passes, columns, l, q float64) float64 {
 	return passes*(it.pass[0]+(it.pass[1]+it.pass[2]*min(max(l/1000-2, 0), 1))*l*l+it.passSketch*l*q) +
 		columns*(it.column[0]*l*l+it.column[1]*l+it.columnSketch*l*q)
 }
 
-// solveBy predicts one solve behind a sketch of rank q, none for q = 0; +Inf where that exceeds most.
-func (w *workload) solveBy(m *spectrumModel, q int, c *costs, most float64) (cost float64) {
-	it := w.iterationCost(c, q)
-	m.iterate(w, q, func(columns float64) bool {
-		cost += it.total(1, columns, float64(w.l), float64(q))
-		return cost <= most
-	})
-	if cost > most {
-		return math.Inf(1)
-	}
-	return cost
-}
-
-// iterationCost is that behind a sketch of rank q, none for q = 0.
-func (w *workload) iterationCost(c *costs, q int) iterationCost {
+// behindSketch is the cost of iterations behind a sketch of rank q, with K in single precision or not.
+func (c *costs) behindSketch(q int, single bool) iterationCost {
 	if q == 0 {
 		return c.plain
 	}
 	it := c.sketched
-	if w.single {
+	if single {
 		it.column[0] *= singleColumn
 	}
 	return it
@@ -244,24 +198,4 @@ func (c *costs) eigendecomposition(l, r int, kept bool) float64 {
 		t += fl * fl * (c.eigen[0] + (c.eigen[1]+c.eigen[2]*min(cacheExcess(l), 2))*fl)
 	}
 	return t
-}
-
-// bestRank is the rank that makes uses solves cheapest in all, the growth of the sketch included: known, or that
-// doubled some times, up to limit; firstRank comes after 0. The rank is 0 and the cost +Inf where
-// every cost exceeds most.
-func (w *workload) bestRank(m *spectrumModel, c *costs, known, limit int, uses, most float64) (rank int, cost float64) {
-	cost = math.Inf(1)
-	for q := max(known, firstRank); q <= limit; q *= 2 {
-		t := 0.0
-		if q > known {
-			t = c.growth(w.l, q, known, w.single)
-		}
-		if t > most {
-			break
-		}
-		if t += uses * w.solveBy(m, q, c, (most-t)/uses); t < cost {
-			rank, cost, most = q, t, min(most, t)
-		}
-	}
-	return rank, cost
 }

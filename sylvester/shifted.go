@@ -44,9 +44,9 @@ type shifted struct {
 	part        []float64    // one row of partial sums for each strip of rows
 	removed     float64      // squared residual of the columns that have left the block
 
-	// After patience iterations, when that is positive, renew may change pre once.
-	patience int
-	renew    func(context.Context) error
+	// before, unless it is nil, is called before every iteration with the number of active columns. It may change pre
+	// and K, which it reports, and end the iterations by an error.
+	before func(ctx context.Context, f *frame, active int) (changed bool, err error)
 
 	curvatureFn, stepFn, directionFn func(strip int) // method values, made once
 }
@@ -178,16 +178,19 @@ func (s *shifted) dropMarked() {
 func (s *shifted) run(ctx context.Context, f *frame, X0 blas.General, budget float64) error {
 	err := f.step(math.Sqrt(s.squared()))
 	fresh := true
-	for it := 0; err == nil && len(s.idx) > 0 && f.res.Iter < f.opt.MaxIter; it++ {
+	for err == nil && len(s.idx) > 0 && f.res.Iter < f.opt.MaxIter {
 		if err = ctx.Err(); err != nil {
 			break
 		}
-		if s.patience > 0 && it == s.patience {
-			if err = s.renew(ctx); err != nil {
+		if s.before != nil {
+			var changed bool
+			if changed, err = s.before(ctx, f, len(s.idx)); err != nil {
 				break
 			}
-			s.patience, fresh = 0, true
-			s.shape(s.R.Rows)
+			if changed {
+				fresh = true
+				s.shape(s.R.Rows)
+			}
 		}
 		s.search(fresh)
 		fresh = false

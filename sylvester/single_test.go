@@ -99,7 +99,7 @@ func TestMixed(t *testing.T) {
 	}{
 		{"as a rule", large, 12, 1e-3, 1e-4, true, false},
 		{"exact", large, 12, 1e-3, 1e-6, true, true},
-		{"ill conditioned", large, 12, 1e-6, 1e-6, false, true},
+		{"ill conditioned", large, 12, 1e-6, 1e-6, true, true},
 		{"small", small, 12, 1e-3, 1e-6, false, true},
 		{"few columns", large, 3, 1e-3, 1e-6, false, true},
 	} {

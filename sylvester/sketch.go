@@ -27,12 +27,14 @@ type sketch struct {
 	unit float64 // relative rounding of the products with K that made it
 	Q, Z blas.General
 	low  lowRank
+
+	whole bool // Q has the range of K, to rounding
 }
 
 // reset forgets the sketch.
 func (k *sketch) reset() {
 	k.Q, k.Z = blas.General{}, blas.General{}
-	k.low, k.unit = lowRank{}, 0
+	k.low, k.unit, k.whole = lowRank{}, 0, false
 }
 
 // rounding is the relative rounding of a product with K.
@@ -51,7 +53,7 @@ func (k *sketch) coarse(K linop.Operator) bool {
 
 // exhausted reports whether eigenvalues of the sketch were below rounding: more
 // columns would show no more of K.
-func (k *sketch) exhausted() bool { return k.low.rank() == 0 || k.low.rank() < k.Q.Cols }
+func (k *sketch) exhausted() bool { return k.whole || k.low.rank() == 0 || k.low.rank() < k.Q.Cols }
 
 // grow extends the sketch to q columns, multiplying K by the new ones only, and
 // factors it. It reports false when K is too far from positive semidefinite.
@@ -65,14 +67,20 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 	if err := products(ctx, K, Y, X); err != nil || !finite(sum(Y)) {
 		return false, err
 	}
-	if k.orthonormalize(ctx, Y); ctx.Err() != nil {
+	Q := k.orthonormalize(ctx, Y)
+	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	if err := products(ctx, K, X, Y); err != nil {
+	k.whole = Q.Cols < Y.Cols
+	if k.Q.Cols+Q.Cols == 0 {
+		return false, nil
+	}
+	X = blas.View(X, 0, 0, l, Q.Cols)
+	if err := products(ctx, K, X, Q); err != nil {
 		return false, err
 	}
 	k.unit = max(k.unit, rounding(K))
-	k.extend(Y, X)
+	k.extend(Q, X)
 	return k.factor(ctx), ctx.Err()
 }
 
@@ -114,26 +122,47 @@ func (k *sketch) mul(ctx context.Context, dst blas.General, trans bool, A, B bla
 
 // orthonormalize makes the columns of Y orthonormal and orthogonal to Q, by
 // Cholesky's factor of YᵀY or, where that is singular, by Householder
-// reflections; the second pass repairs what the first leaves by rounding. It ends early with ctx.
-func (k *sketch) orthonormalize(ctx context.Context, Y blas.General) {
-	G := blas.NewGeneral(Y.Cols, Y.Cols)
-	for pass := 0; pass < 2 && ctx.Err() == nil; pass++ {
+// reflections; the second pass repairs what the first leaves by rounding. Columns that are rounding errors beside the
+// others are left out of what it returns. It ends early with ctx.
+func (k *sketch) orthonormalize(ctx context.Context, Y blas.General) blas.General {
+	least := 0x1p-52 * blas.Frob(Y)
+	for pass := 0; pass < 2 && Y.Cols > 0 && ctx.Err() == nil; pass++ {
 		if k.Q.Cols > 0 {
 			T := blas.NewGeneral(k.Q.Cols, Y.Cols)
 			k.mul(ctx, T, true, k.Q, Y)
 			blas.Gemm(k.be, false, false, -1, k.Q, T, 1, Y)
 		}
+		G := blas.NewGeneral(Y.Cols, Y.Cols)
 		blas.GramOf(k.be, G, Y)
 		if ctx.Err() != nil {
-			return
+			return Y
 		}
 		if k.be.Potrf(G) {
 			k.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, Y.Rows, Y.Cols, 1, G.Data, G.Stride, Y.Data,
 				Y.Stride)
 		} else {
-			k.be.QR(Y, blas.General{})
+			k.be.QR(Y, G)
+			Y = columnsAbove(Y, G, least)
 		}
+		least = 0x1p-40 // of columns that had norm 1
 	}
+	return Y
+}
+
+// columnsAbove are the columns of Y whose element on the diagonal of R exceeds least in size.
+func columnsAbove(Y, R blas.General, least float64) blas.General {
+	kept := 0
+	for j := range Y.Cols {
+		if !(math.Abs(R.Data[j*R.Stride+j]) > least) {
+			continue
+		}
+		for i := range Y.Rows {
+			row := blas.Row(Y, i)
+			row[kept] = row[j]
+		}
+		kept++
+	}
+	return blas.View(Y, 0, 0, Y.Rows, kept)
 }
 
 // factor computes U and s. The small multiple ν of the identity that keeps the
@@ -182,7 +211,7 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 	blas.ScaleColumns(T.V, inverse)
 	U := blas.NewGeneral(B.Rows, keep)
 	k.mul(ctx, U, false, B, T.V)
-	k.low = lowRank{U: U, s: s}
+	k.low = lowRank{U: U, s: s, tail: s[keep-1]}
 	return true
 }
 
@@ -222,13 +251,14 @@ func (s *solver) Sketch(
 // lowRank is an approximation K ≈ U·diag(s)·Uᵀ with orthonormal columns of U and
 // s > 0 in descending order. As a preconditioner of every shifted system it is
 //
-//	P_j⁻¹ = I + U·diag(d_j)·Uᵀ,   d_ij = (ρ_j·s_q + μ)/(ρ_j·s_i + μ) − 1
+//	P_j⁻¹ = I + U·diag(d_j)·Uᵀ,   d_ij = (ρ_j·t + μ)/(ρ_j·s_i + μ) − 1
 //
 // (mathematics.md §5.2; Frangella, Tropp, Udell, arXiv:2110.02820): it maps the
-// eigenvalues it knows to ρ_j·s_q + μ and leaves the others alone.
+// eigenvalues it knows to ρ_j·t + μ and leaves the others alone.
 type lowRank struct {
-	U blas.General // l×q
-	s []float64
+	U    blas.General // l×q
+	s    []float64
+	tail float64 // t, about the largest of the other eigenvalues: s_q, or 0 where U has the range of K
 }
 
 // rank is q.
@@ -240,11 +270,10 @@ func (p *lowRank) rank() int { return len(p.s) }
 func (p *lowRank) weigh(W blas.General, rho []float64, mu float64, rr, rz, inside []float64) {
 	clear(rz)
 	clear(inside)
-	low := p.s[len(p.s)-1]
 	for i, s := range p.s {
 		row := blas.Row(W, i)
 		for a, w := range row {
-			ratio := (rho[a]*low + mu) / (rho[a]*s + mu)
+			ratio := (rho[a]*p.tail + mu) / (rho[a]*s + mu)
 			inside[a] += w * w
 			rz[a] += ratio * w * w
 			row[a] = (ratio - 1) * w

@@ -23,7 +23,8 @@
 //     cholesky too (blockFactor);
 //   - bartels-stewart: eigen by the name of the method for general matrices, since
 //     the Schur form of a symmetric matrix is its eigendecomposition;
-//   - auto: the one predicted to be fastest.
+//   - auto: nystrom that begins without a sketch, and the cheapest direct method once
+//     that has cost as much: at most twice a direct method in all, whatever K is.
 //
 // Every solver multiplies by K once more and computes ‖Y − K·C·L − μC‖_F from its
 // definition before it reports success. When that misses the tolerance, another
@@ -35,8 +36,8 @@
 // Σ_j K_j·C·L_j + μ·C = Y, and [LeaveOut] tells what the solution would be without each
 // row, all from a [Decomposition] of K, or what a sketch knows of one.
 //
-// docs/performance.md compares the solvers in seconds; docs/decisions/2026-11-21-auto.md
-// says how auto was measured against all others.
+// docs/performance.md compares the solvers in seconds;
+// docs/decisions/2026-11-29-pay-as-you-go.md says what auto promises and why.
 package sylvester
 
 import (
@@ -154,7 +155,7 @@ var engines = map[string]func(Config) engine{
 	"cholesky":        func(Config) engine { return &direct{name: "cholesky", factors: &cholesky{}} },
 	"eigen":           func(Config) engine { return &direct{name: "eigen", factors: &eigen{}} },
 	"krylov":          func(cfg Config) engine { return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}} },
-	"nystrom":         func(cfg Config) engine { return newNystrom(cfg) },
+	"nystrom":         func(cfg Config) engine { return newNystrom(cfg, firstRank) },
 	"rotated":         func(Config) engine { return &rotated{} },
 	"tridiagonal":     func(Config) engine { return &direct{name: "tridiagonal", factors: &tridiagonal{}} },
 }
@@ -201,9 +202,9 @@ const stalled = 0.5
 
 // run lets a method improve C until its true residual is as promised, which is the default tolerance where none is
 // asked for and the method is not direct. After the first round each must halve the residual, so there are not many.
-// watch, when it is not nil, sees every step and may end the run by errSlow, which leaves C as it was.
-func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error {
-	f.res.Solver, f.res.Residual, f.watch = m.Name(), math.NaN(), watch
+// A method may end the run by errSlow, which leaves C as it was.
+func (f *frame) run(ctx context.Context, m method) error {
+	f.res.Solver, f.res.Residual = m.Name(), math.NaN()
 	d, isDirect := m.(*direct)
 	if !isDirect {
 		f.opt = f.opt.filled()
@@ -286,7 +287,7 @@ func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.G
 		if chooser, ok := s.engine.(*auto); ok {
 			err = chooser.solve(ctx, &s.frame)
 		} else {
-			err = s.run(ctx, s.engine.(method), nil)
+			err = s.run(ctx, s.engine.(method))
 		}
 	}
 	s.billed = Result{}
