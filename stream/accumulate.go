@@ -186,6 +186,10 @@ func (a *Accumulator) addRow(b Block, i int) error {
 	if err != nil {
 		return err
 	}
+	if weight == 0 {
+		a.rows++
+		return nil
+	}
 	k := a.opt.FoldOf(b.Source, b.Row+int64(i))
 	if k < 0 || k >= a.opt.Folds {
 		return fmt.Errorf("%w: fold %d of %d", ErrRow, k, a.opt.Folds)
@@ -198,11 +202,6 @@ func (a *Accumulator) addRow(b Block, i int) error {
 		k = k*len(a.opt.Patterns) + p
 	}
 	f := &a.folds[k]
-	if weight == 0 {
-		f.sums.Rows++
-		a.rows++
-		return nil
-	}
 	if f.waiting == f.x.Rows {
 		if err := a.flush(f); err != nil {
 			return err

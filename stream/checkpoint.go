@@ -125,7 +125,7 @@ func (a *Accumulator) fits(h header) error {
 		}
 		rows += h.FoldRows[k] + int64(w)
 	}
-	if rows != h.Rows {
+	if rows > h.Rows {
 		return errors.New("its header is damaged")
 	}
 	return nil

@@ -82,7 +82,7 @@ func (g *Gram) pass(f func(z blas.General, weights []float64)) error {
 	}
 	for b, err := range blocks(src) {
 		for lo := 0; lo < b.X.Rows; lo += g.rows {
-			part := b.Part(lo, min(lo+g.rows, b.X.Rows))
+			part := b.Part(lo, min(lo+g.rows, b.X.Rows)).seen()
 			g.z = blas.Reshape(g.z, part.X.Rows, g.Dim())
 			if err := g.features.Transform(g.z, part.X); err != nil {
 				return fmt.Errorf("%s, from row %d: %w", part.Source, part.Row, err)

@@ -34,7 +34,27 @@ func (b Block) Part(from, to int) Block {
 	return b
 }
 
-// row is row i and its weight; the error says what of it is bad, missing targets too unless they may be.
+// seen is the block without the rows of weight 0, in its memory where there are none.
+func (b Block) seen() Block {
+	var rows []int
+	for i, w := range b.Weights {
+		if w != 0 {
+			rows = append(rows, i)
+		}
+	}
+	if len(rows) == len(b.Weights) {
+		return b
+	}
+	weights := make([]float64, len(rows))
+	for k, i := range rows {
+		weights[k] = b.Weights[i]
+	}
+	b.X, b.Y, b.Weights = blas.TakeRows(b.X, rows), blas.TakeRows(b.Y, rows), weights
+	return b
+}
+
+// row is row i and its weight; the error says what of it is bad, missing targets too unless they may be. A row of
+// weight 0 is not there, whatever it holds.
 func (b *Block) row(i int, missing bool) (x, y []float64, w float64, err error) {
 	x, y, w = blas.Row(b.X, i), blas.Row(b.Y, i), 1
 	if b.Weights != nil {
@@ -42,6 +62,9 @@ func (b *Block) row(i int, missing bool) (x, y []float64, w float64, err error) 
 	}
 	if !(w >= 0) || math.IsInf(w, 1) {
 		err = fmt.Errorf("%w: its weight is %g: it must be finite and not negative", ErrRow, w)
+	}
+	if w == 0 {
+		return x, y, w, nil
 	}
 	return x, y, w, errors.Join(check("input", x, false), check("target", y, missing), err)
 }

@@ -14,7 +14,7 @@ import (
 // Sums is what a pass leaves of a set of rows. What concerns the targets is about
 // a Center near their means, so that targets far from 0 lose no digits; see Recenter.
 type Sums struct {
-	Rows     int64        // l, those of weight 0 included
+	Rows     int64        // l, those of positive weight
 	Weight   float64      // sum of the weights w of the rows
 	Observed []bool       // the targets that the rows have, the others counting as 0; nil for all
 	Gamma    blas.General // ZᵀWZ with W = diag(w), D×D, lower triangle; 0×0 under NoGamma, and without targets

@@ -17,7 +17,8 @@ import (
 // Survey describes data before features are made: the scales of the columns, some rows for median distances and
 // landmarks, and which targets are missing together.
 type Survey struct {
-	Rows    int64
+	Rows    int64 // of positive weight
+	Read    int64 // those of weight 0 too
 	X, Y    Moments
 	Sample  blas.General // rows of X drawn uniformly
 	Targets blas.General // their rows of Y, NaN where they are missing
@@ -120,7 +121,11 @@ func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
 		if err != nil {
 			return fmt.Errorf("stream: %s, row %d: %w", b.Source, b.Row+int64(i), err)
 		}
-		at := Place{b.Source, b.Row + int64(i), s.Rows}
+		at := Place{b.Source, b.Row + int64(i), s.Read}
+		s.Read++
+		if w == 0 {
+			continue
+		}
 		s.Rows++
 		s.X.add(x, w)
 		s.Y.add(y, w)

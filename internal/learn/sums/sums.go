@@ -111,7 +111,7 @@ func New(ctx context.Context, rows Rows, opt Options) (*Data, error) {
 // prepare surveys the data, unless a checkpoint has told of them, and makes the feature maps.
 func (d *Data) prepare(ctx context.Context) (err error) {
 	if s := d.opt.Survey; s != nil {
-		d.survey, d.Survey = &stream.Survey{Rows: d.rows.Count}, *s
+		d.survey, d.Survey = &stream.Survey{Rows: d.rows.Count, Read: d.rows.Count}, *s
 		return d.plan(ctx)
 	}
 	if d.survey == nil {
@@ -126,10 +126,10 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 		}
 	}
 	switch {
+	case d.survey.Rows == 0 && d.survey.Read > 0:
+		return fault.Input("all weights are 0 in the %d rows surveyed: there is nothing to learn from", d.survey.Read)
 	case d.survey.Rows < 2:
 		return fault.Input("%d rows of data are not enough to learn from", d.survey.Rows)
-	case d.survey.X.Weight[0] == 0:
-		return fault.Input("all weights are 0 in the %d rows surveyed: there is nothing to learn from", d.survey.Rows)
 	}
 	inputs, err := scaler(d.survey.X, "inputs")
 	if err != nil {
@@ -252,8 +252,8 @@ func (d *Data) dealGroups() error {
 	if groups == nil || d.opt.Folds == 0 {
 		return nil
 	}
-	if l := int64(len(groups)); d.opt.SurveyRows == 0 && l != d.survey.Rows {
-		return fault.Input("%d group numbers for %d samples", l, d.survey.Rows)
+	if l := int64(len(groups)); d.opt.SurveyRows == 0 && l != d.survey.Read {
+		return fault.Input("%d group numbers for %d samples", l, d.survey.Read)
 	}
 	splits, err := learn.Folding{Folds: d.opt.Folds, Groups: groups, Seed: d.opt.Seed}.Deal(len(groups))
 	if err != nil {
