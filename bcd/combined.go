@@ -1,6 +1,3 @@
-// This file bounds the objective over L at combinations of the coefficients of several points, where cells are missing
-// or weighted.
-
 package bcd
 
 import (
@@ -31,7 +28,7 @@ type coefficients struct{ X, AX blas.General }
 
 // highestBound is low, or a higher bound over L at the same weights that an earlier point or a combination of
 // coefficients gives.
-func (t *task) highestBound(s *samples, pt *point, low float64) float64 {
+func (t *task) highestBound(pt *point, low float64) float64 {
 	b := &t.overL
 	if b.eta == nil || !slices.Equal(b.eta, pt.eta) {
 		if pt.single {
@@ -40,14 +37,14 @@ func (t *task) highestBound(s *samples, pt *point, low float64) float64 {
 		*b = bound{eta: slices.Clone(pt.eta), low: low}
 	}
 	low = math.Max(low, b.low)
-	if pt.single || s.convex() {
+	if pt.single || t.data.loss != nil {
 		return low
 	}
 	b.low = low
 	if most := t.combinedMost(); most > 1 && (len(b.past) == 0 || &b.past[0].X.Data[0] != &pt.X.Data[0]) {
-		t.remember(s, coefficients{pt.X, pt.AX}, most)
+		t.remember(coefficients{pt.X, pt.AX}, most)
 		U := pt.cert.objective/t.lambda - t.omega(pt.eta)
-		b.low = math.Max(low, t.combined(s, U, low))
+		b.low = math.Max(low, t.combined(U, low))
 	}
 	return b.low
 }
@@ -59,14 +56,14 @@ func (t *task) combinedMost() int {
 }
 
 // remember puts c before the coefficients of earlier points.
-func (t *task) remember(s *samples, c coefficients, most int) {
+func (t *task) remember(c coefficients, most int) {
 	b := &t.overL
 	b.past = slices.Insert(b.past, 0, c)
 	b.parts = slices.Insert(b.parts, 0, []blas.General(nil))
 	if len(b.past) > most {
 		b.past, b.parts = b.past[:most], b.parts[:most]
 	}
-	X := s.coefficients(&t.work, c.X)
+	X := t.data.coefficients(&t.work, c.X)
 	row := make([]blas.General, len(b.past))
 	for j, other := range b.past {
 		row[j] = blas.Product(t.be, true, false, X, other.AX)
@@ -80,7 +77,7 @@ func (t *task) remember(s *samples, c coefficients, most int) {
 
 // combined is the largest dual value that it finds at combinations of the coefficients, of which one has the value low
 // and the values are at most U. λ_max is smoothed for the search.
-func (t *task) combined(s *samples, U, low float64) float64 {
+func (t *task) combined(U, low float64) float64 {
 	b := &t.overL
 	q, n := len(b.past), t.n
 	if q < 2 || !(U > low) {
@@ -90,7 +87,7 @@ func (t *task) combined(s *samples, U, low float64) float64 {
 	y, H := make([]float64, q), blas.NewGeneral(q, q)
 	M := blas.NewGeneral(q, q)
 	for i := range q {
-		y[i] = blas.Inner(s.Y, b.past[i].X)
+		y[i] = blas.Inner(t.data.B, b.past[i].X)
 		for j := range q {
 			M.Data[i*q+j] = t.mu * blas.Inner(b.past[i].X, b.past[j].X)
 			H.Data[i*q+j] = M.Data[i*q+j] + t.tau/float64(n)*blas.Trace(b.parts[i][j])

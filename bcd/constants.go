@@ -1,5 +1,3 @@
-// This file is the table of the constants that were fitted.
-
 package bcd
 
 // They were fitted on the golden cases of testdata; on classes with ten views of the shape of

@@ -1,5 +1,3 @@
-// This file is the projected quasi-Newton descent, on the coordinates of product models and of sums alike.
-
 package bcd
 
 import (

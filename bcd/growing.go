@@ -1,5 +1,3 @@
-// This file fits thousands of outputs within a basis of output directions that grows.
-
 package bcd
 
 import (
@@ -69,13 +67,13 @@ func (g *gradient) Apply(dst, x blas.General) {
 func (p *productModel) gradientAt(ctx context.Context, pt *point, form shape) *gradient {
 	t := p.t
 	t.form(ctx, pt.eta, false)
-	E, A := t.space.half(t, pt)
+	E, A := t.system.half(t, pt)
 	if form.V.Data != nil {
 		ET := blas.Like(E)
 		t.work.mulRight(ET, E, &linop.Spectral{V: form.V, S: form.t})
 		E = ET
 	}
-	return &gradient{be: t.be, P: p.basis.P, E: inside(t, pt, E), B: p.basis.whole.rhs(pt.eta), A: A, mu: t.mu}
+	return &gradient{be: t.be, P: p.basis.P, E: inside(t, pt, E), B: p.basis.whole.system().rhs(pt.eta), A: A, mu: t.mu}
 }
 
 // shape is the coefficients C·T that a bound from below is taken at: T is
@@ -163,7 +161,7 @@ func (p *productModel) compress(pt *point, goal float64) {
 	}
 	f.basis.P, pt.X, pt.AX, pt.G = along(f.basis.P), along(pt.X), along(pt.AX), within(t.be, V, pt.G)
 	pt.L = &linop.Spectral{V: linop.ScaledIdentity(k, 1).V, S: slices.Clone(pt.L.S[:k])}
-	t.setOutputs(f.basis.whole.project(t.be, f.basis.P))
+	t.setOutputs(project(f.basis.whole, t.be, f.basis.P))
 }
 
 // extend makes pt, and the fit, those of the basis [P Z].
@@ -173,13 +171,13 @@ func (p *productModel) extend(ctx context.Context, pt *point, Z blas.General) er
 	if Z.Cols > 0 {
 		f.basis.P = linop.Orthonormal(t.be, blas.SideBySide(f.basis.P, Z))
 	}
-	t.setOutputs(f.basis.whole.project(t.be, f.basis.P))
+	t.setOutputs(project(f.basis.whole, t.be, f.basis.P))
 	if err := p.outputsChanged(); err != nil {
 		return err
 	}
 	X := blas.NewGeneral(N, t.n)
 	A := t.form(ctx, pt.eta, false)
-	blas.AddScaled(X, 1/t.mu, t.space.rhs(pt.eta))
+	blas.AddScaled(X, 1/t.mu, t.system.rhs(pt.eta))
 	blas.Copy(blas.View(X, 0, 0, N, q), pt.X)
 	V := blas.NewGeneral(t.n, pt.L.Rank())
 	blas.Copy(blas.View(V, 0, 0, q, V.Cols), pt.L.V)

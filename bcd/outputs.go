@@ -1,5 +1,3 @@
-// This file reduces the outputs to a basis of the row space of Y, and turns solutions back into those for all outputs.
-
 package bcd
 
 import (
@@ -27,8 +25,8 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 	c, space := *p, p.Space
 	q = &c
 	stay := p.Model.fixL() && p.L != nil || opt.hold && p.Space.Outputs() < p.wide
-	if space.inSamples().observed() == nil && !stay {
-		be, Y := blas.Or(opt.Backend), space.outputs()
+	if space.shared().cells == nil && !stay {
+		be, Y := blas.Or(opt.Backend), space.shared().B
 		if min(Y.Rows, Y.Cols) >= p.wide && opt.Solver != "okl" && p.Model != Sum {
 			var V blas.General
 			if p.L != nil {
@@ -43,7 +41,7 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 			return nil, b, err
 		}
 		if b.P.Cols < b.P.Rows {
-			q.Space = space.project(be, b.P)
+			q.Space = project(space, be, b.P)
 			if q.L != nil {
 				if q.L, err = compress(be, q.L, b.P); err != nil {
 					return nil, b, err
@@ -63,11 +61,16 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 	return q, b, ctx.Err()
 }
 
+// project is the space with Y·P in place of Y.
+func project(s Space, be blas.Backend, P blas.General) Space {
+	return s.with(s.shared().project(be, P))
+}
+
 // inside is X − B·P/μ for the right side B·P, so that the whole of the coefficients is
 // inside·Pᵀ + B/μ.
 func inside(t *task, pt *point, X blas.General) blas.General {
 	E := blas.Clone(X)
-	blas.AddScaled(E, -1/t.mu, t.space.rhs(pt.eta))
+	blas.AddScaled(E, -1/t.mu, t.system.rhs(pt.eta))
 	return E
 }
 
@@ -79,7 +82,7 @@ func (b *basis) restoreX(t *task, pt *point) blas.General {
 	X, part := blas.NewGeneral(pt.X.Rows, b.P.Rows), pt.X
 	if b.whole != nil {
 		part = inside(t, pt, pt.X)
-		blas.AddScaled(X, 1/t.mu, b.whole.rhs(pt.eta))
+		blas.AddScaled(X, 1/t.mu, b.whole.system().rhs(pt.eta))
 	}
 	blas.Gemm(t.be, false, true, 1, part, b.P, 1, X)
 	return X

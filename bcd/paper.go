@@ -1,5 +1,3 @@
-// This file holds the solvers closed, paper and okl, block coordinate descents over C, L and η.
-
 package bcd
 
 import (
@@ -60,7 +58,7 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 		if !t.fixL {
 			var err error
 			phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-				t.space.quadratic(t, pt, &a.q)
+				t.system.quadratic(t, pt, &a.q)
 				L, err = a.outputStep(ctx, pt, how)
 			})
 			if err != nil {
@@ -69,7 +67,7 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 		}
 		if !t.fixEta {
 			phase.Do(ctx, phase.Eta, func(context.Context) {
-				eta = t.closedEta(t.space.norms(t, pt, L))
+				eta = t.closedEta(t.system.norms(t, pt, L))
 			})
 		}
 		pt = t.next(pt, eta, L)
@@ -182,7 +180,7 @@ func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp b
 // asks for half of the residual that the one before foretells to meet the goal.
 func (f *fit) coefficientsAlone(ctx context.Context, pt *point, goal float64) error {
 	share := float64(warmUpShare)
-	if f.t.space.inSamples().kinked() { // which leaves the gap that is asked for, not its square
+	if f.t.data.loss.kinked() { // which leaves the gap that is asked for, not its square
 		share = 1
 	}
 	tol := f.tolFor(pt, share, goal)

@@ -1,6 +1,3 @@
-// This file declares and checks problems, changes the units of those whose numbers would leave the range of float64,
-// and declares the options, steps and results of a fit.
-
 package bcd
 
 import (
@@ -96,7 +93,7 @@ func (p *Problem) check() (*Problem, error) {
 	if p.Space == nil {
 		return nil, fmt.Errorf("%w: no space", ErrInput)
 	}
-	if err := p.Space.check(); err != nil {
+	if err := p.Space.shared().bad; err != nil {
 		return nil, err
 	}
 	q := *p
@@ -295,21 +292,21 @@ func unitOf(size, base float64) float64 {
 // inUnits is p, and ρ, in units in which targets and kernels are of ordinary size,
 // and τ′ and μ′ of opposite ones.
 func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
-	y, k := p.Space.sizes()
-	y, k = unitOf(y, 2), unitOf(k, 4)
+	d := p.Space.shared()
+	y, k := unitOf(d.sizeY, 2), unitOf(d.sizeK, 4)
 	tau := p.Tau
 	if p.Model.fixL() && p.L != nil {
 		tau = floats.Sum(p.L.S)
 	}
-	b := unitOf(math.Sqrt(k)*math.Sqrt(tau)*math.Sqrt(p.Lambda*float64(p.Space.Samples())), 4)
+	b := unitOf(math.Sqrt(k)*math.Sqrt(tau)*math.Sqrt(p.Lambda*float64(d.l)), 4)
 	u := units{y: y, x: y / b, L: b / k, b: b}
 	if y == 1 && k == 1 && b == 1 {
 		return p, u, rho
 	}
 	q := *p
 	if y != 1 || k != 1 {
-		var root float64
-		q.Space, root = p.Space.inUnits(y, k)
+		in, root := d.inUnits(y, k)
+		q.Space = p.Space.with(in)
 		u.x *= root
 	}
 	q.Lambda /= b

@@ -1,5 +1,3 @@
-// This file is the solver reduced, which minimizes over weights and output kernel with the coefficients eliminated.
-
 package bcd
 
 import (
@@ -24,7 +22,7 @@ type reduced struct {
 }
 
 func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
-	if r.t.space.inSamples().kinked() && !(r.t.fixEta && r.t.fixL) {
+	if r.t.data.loss.kinked() && !(r.t.fixEta && r.t.fixL) {
 		return r.withoutKinks(ctx, pt, goal, r)
 	}
 	_, err := r.descend(ctx, pt, goal)
@@ -86,6 +84,7 @@ func newBlocks(p *productModel, pt *point, goal float64) (*blocks, error) {
 		d.further = 0
 	}
 	d.outputs = newOutputSteps(f.t)
+	d.outputs.model = newOutputModel(d)
 	if d.outputs.possible && f.t.approximate() {
 		d.afresh = func() error { return d.takeTurns(true) }
 	}
@@ -212,11 +211,10 @@ func (d *blocks) weigh(pt *point) quasinewton.Weighing {
 // mean of A_η that this column of C sees, or that of all columns where the space
 // does not tell them apart.
 func (d *blocks) floors(pt *point, V blas.General) []float64 {
-	s := d.t.space.inSamples()
-	if !s.complete() {
+	if !d.t.data.complete() {
 		return slices.Repeat([]float64{d.t.floor(blas.Trace(pt.G), pt.cc)}, d.t.n)
 	}
-	_, sizes := s.along(&d.t.work, pt.X, V)
+	_, sizes := d.t.along(pt.X, V)
 	floors := blas.Forms(d.t.be, V, pt.G)
 	for b := range floors {
 		floors[b] = d.t.floor(floors[b], sizes[b])

@@ -1,5 +1,3 @@
-// This file moves the start of a fit near its optimum, for a sketch of the kernel matrix or for a part of the rows.
-
 package bcd
 
 import (
@@ -47,13 +45,13 @@ type sketched struct {
 }
 
 func newSketched(t *task, pt *point, U blas.General, s []float64) *sketched {
-	Y := t.space.rhs(pt.eta)
+	Y := t.system.rhs(pt.eta)
 	p := &sketched{t: t, s: s, H: blas.NewGeneral(len(s), t.n), outer: blas.NewGeneral(t.n, t.n)}
 	blas.Mul(t.be, p.H, true, false, U, Y)
 	blas.GramOf(t.be, p.outer, Y)
 	blas.Gemm(t.be, true, false, -1, p.H, p.H, 1, p.outer)
 	if left := U.Rows - len(s); left > 0 {
-		p.tail = math.Max(t.space.traceOf(pt.eta)-floats.Sum(s), 0) / float64(left)
+		p.tail = math.Max(t.system.trace(pt.eta)-floats.Sum(s), 0) / float64(left)
 	}
 	return p
 }
@@ -108,11 +106,16 @@ func (p *sketched) evaluate(L *linop.Spectral) (M blas.General, value float64) {
 // that is expected to save more than it costs, and reports whether it has. Certificates do not depend on it, and its
 // errors are those that p will meet.
 func (p *Problem) startOnPart(ctx context.Context, opt Options) bool {
-	q := *p
-	if q.Space = p.Space.inSamples().part(opt.Seed); q.Space == nil || p.Model.fixL() || opt.Solver != "reduced" {
+	s, ok := p.Space.(*samples)
+	if !ok || p.Model.fixL() || opt.Solver != "reduced" {
 		return false
 	}
-	q.L = nil
+	part := s.part(opt.Seed)
+	if part == nil {
+		return false
+	}
+	q := *p
+	q.Space, q.L = part, nil
 	res, _ := Solve(ctx, &q, Options{
 		Tol: startGap, MaxOuter: opt.MaxOuter, Sylvester: opt.Sylvester, Backend: opt.Backend, Seed: opt.Seed,
 	})
@@ -124,26 +127,27 @@ func (p *Problem) startOnPart(ctx context.Context, opt Options) bool {
 }
 
 // part is the problem of some of the rows where cells are missing or weighted and there are many; nil elsewhere.
-func (s *samples) part(seed uint64) Space {
-	cells := s.observed()
-	if cells == nil || s.convex() || s.Y.Rows < startFrom {
+func (s *samples) part(seed uint64) *samples {
+	cells := s.cells
+	if cells == nil || s.loss != nil || s.B.Rows < startFrom {
 		return nil
 	}
 	K, ok := s.K.(*linop.GramSum)
 	if !ok {
 		return nil
 	}
-	rows := rand.New(rand.NewPCG(seed, 0)).Perm(s.Y.Rows)[:s.Y.Rows/startPart]
+	rows := rand.New(rand.NewPCG(seed, 0)).Perm(s.B.Rows)[:s.B.Rows/startPart]
 	slices.Sort(rows)
-	q := &samples{K: K.Part(rows), Y: blas.TakeRows(s.Y, rows), unit: s.unit}
+	q := &samples{K: K.Part(rows), data: data{B: blas.TakeRows(s.B, rows), unit: s.unit}}
 	for _, r := range rows {
 		if slices.Max(cells.Row(r)) > 0 {
-			q.rows++
+			q.l++
 		}
 	}
-	q.cells = linop.WeightedCells(q.Y.Rows, q.Y.Cols, func(i, j int) float64 {
+	q.cells = linop.WeightedCells(q.B.Rows, q.B.Cols, func(i, j int) float64 {
 		return square(cells.Row(rows[i])[j])
 	})
-	q.yy = square(blas.Frob(q.Y))
+	q.yy = square(blas.Frob(q.B))
+	q.tell()
 	return q
 }

@@ -1,6 +1,3 @@
-// This file descends over the output kernels of a sum: by closed forms at first, and then in coordinates of them, or by
-// an interior point method where the sum is small.
-
 package bcd
 
 import (
@@ -267,7 +264,7 @@ func (f *sumModel) closedLs(pt *point, mix float64) ([]*linop.Spectral, error) {
 // innerProblem is the problem as an interior point method takes it.
 func (f *sumModel) innerProblem() *interior.SumProblem {
 	return &interior.SumProblem{
-		Backend: f.t.be, Tau: f.t.tau, Mu: f.t.mu, Norm: f.norm, K: f.K, Cells: f.s.cells, Y: f.s.Y,
+		Backend: f.t.be, Tau: f.t.tau, Mu: f.t.mu, Norm: f.norm, K: f.K, Cells: f.s.cells, Y: f.s.B,
 	}
 }
 

@@ -1,6 +1,3 @@
-// This file chooses the kernels that take part in steps, moves the weights alone, with their exact second derivative,
-// and single blocks where no joint step helps.
-
 package bcd
 
 import (
@@ -19,7 +16,7 @@ import (
 func (t *task) exactWeights() bool {
 	_, lp := t.reg.(regularizer.Lp)
 	N := t.space.Unknowns()
-	return t.space.inSamples().complete() && lp && !t.fixEta && N <= exactWeightsMost && t.m*N*t.n <= exactWeightsMemory
+	return t.data.complete() && lp && !t.fixEta && N <= exactWeightsMost && t.m*N*t.n <= exactWeightsMemory
 }
 
 // prepareWeights gives a model of the weights alone the exact second derivative.
@@ -40,12 +37,11 @@ func (d *blocks) prepareWeights(ctx context.Context) (err error) {
 // weightHessian is ∂²h/∂η_i∂η_j = 2λ⟨K_iCL, (K_η⊗L + μI)⁻¹K_jCL⟩ over the
 // kernels of idx, at the C of pt; A is A_η there.
 func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, idx []int) (blas.General, error) {
-	s := t.space.inSamples()
 	U, sigma, err := t.eigenvectors(ctx, A, pt.eta)
 	if err != nil {
 		return blas.General{}, err
 	}
-	N, r, k := s.Unknowns(), pt.L.Rank(), len(idx)
+	N, r, k := t.space.Unknowns(), pt.L.Rank(), len(idx)
 	CL, T := blas.NewGeneral(N, r), blas.NewGeneral(N, r)
 	if r == 0 {
 		return blas.NewGeneral(t.m, t.m), nil
@@ -55,8 +51,7 @@ func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, i
 	Phi, one := blas.NewGeneral(k, N*r), make([]float64, t.m)
 	for i, j := range idx {
 		one[j] = 1
-		s.setWeights(one)
-		s.K.Apply(T, CL)
+		t.system.at(one, false).Apply(T, CL)
 		one[j] = 0
 		F := blas.General{Rows: N, Cols: r, Stride: r, Data: blas.Row(Phi, i)}
 		blas.Mul(t.be, F, true, false, U, T)
@@ -74,7 +69,7 @@ func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, i
 			H.Data[a*H.Stride+b] = part.Data[i*k+j]
 		}
 	}
-	s.setWeights(pt.eta)
+	t.system.at(pt.eta, false)
 	return H, nil
 }
 
@@ -86,7 +81,7 @@ func (d *blocks) oneBlock(ctx context.Context) (next *iterate, err error) {
 	t, pt := d.t, d.cur.pt
 	switch {
 	case pt.cert.gapL > pt.cert.gapEta:
-		if t.rho > 0 || t.convex() || t.space.Unknowns() > outputStepsMost || d.outputs.on {
+		if t.rho > 0 || t.data.loss != nil || t.space.Unknowns() > outputStepsMost || d.outputs.on {
 			return nil, nil
 		}
 		next, err = d.outputStep(ctx)
