@@ -5,13 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/iokl/iokl/bcd/internal/quasinewton"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/regularizer"
 )
 
 // reduced minimises h(η, L) = λ⟨Y, C(η,L)⟩ + λω(η): closed forms while they make
@@ -103,25 +100,6 @@ func (d *blocks) begin(pt *point, joint bool) error {
 	return d.restart(d.iterate(pt))
 }
 
-func (d *blocks) at(pt *point) (z, g []float64) {
-	q := d.q
-	z, g = make([]float64, q.Weights+q.Order*q.Order), make([]float64, q.Weights+q.Order*q.Order)
-	copy(z[:q.Weights], pt.eta)
-	if q.Weights > 0 {
-		d.t.reg.Gradient(g[:q.Weights], pt.eta)
-		for j, c := range pt.c {
-			g[j] = d.t.lambda * (g[j] - c)
-		}
-	}
-	if q.Order > 0 {
-		_, L := q.Split(z)
-		pt.L.Dense(d.t.be, L)
-		_, G := q.Split(g)
-		blas.AddScaled(G, -d.t.lambda, pt.G)
-	}
-	return z, g
-}
-
 func (d *blocks) from(pt *point, z []float64, L []*linop.Spectral) *point {
 	eta, one := pt.eta, pt.L
 	if d.q.Weights > 0 {
@@ -144,24 +122,6 @@ func (d *blocks) mask(y []float64, _, _ *iterate) {
 	}
 }
 
-// Slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps
-// the trace: what rounding leaves of tr(dir), times γ, would drown the rest, so
-// it is taken out; likewise for weights on the simplex.
-func (d *blocks) Slope(grad, dir, z []float64) float64 {
-	s := blas.Dot(grad, dir)
-	q := d.q
-	if _, D := q.Split(dir); q.Order > 0 {
-		_, G := q.Split(grad)
-		_, L := q.Split(z)
-		s += conserved(blas.Trace(D), blas.Trace(L), -blas.Inner(G, L))
-	}
-	if p, ok := d.t.reg.(regularizer.Lp); ok && p.P == 1 && q.Weights > 0 {
-		s += conserved(floats.Sum(dir[:q.Weights]), floats.Sum(z[:q.Weights]),
-			-blas.Dot(grad[:q.Weights], z[:q.Weights]))
-	}
-	return s
-}
-
 // Project is that of a [quasinewton.Set] set; inactive weights stay 0.
 func (d *blocks) Project(z []float64) ([]*linop.Spectral, error) {
 	if d.q.Weights > 0 {
@@ -170,7 +130,7 @@ func (d *blocks) Project(z []float64) ([]*linop.Spectral, error) {
 	if d.q.Order == 0 {
 		return nil, nil
 	}
-	_, A := d.q.Split(z)
+	A := d.q.Kernels(z)[0]
 	L, err := frankwolfe.ProjectSpectrahedron(d.t.be, A, d.t.tau)
 	if err != nil {
 		return nil, err
@@ -228,13 +188,4 @@ func (t *task) floor(seen, size float64) float64 {
 		return t.tau
 	}
 	return t.mu*size/seen + leastFloor*t.tau/float64(t.n)
-}
-
-// conserved is γ·change with γ = total/size when the change of a sum of the given
-// size is of rounding level, else 0.
-func conserved(change, size, total float64) float64 {
-	if math.Abs(change) <= 0x1p-42*size {
-		return total / size * change
-	}
-	return 0
 }
