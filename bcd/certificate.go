@@ -323,47 +323,24 @@ func (f *sumModel) gaps(pt *point) error {
 // that it cuts, and no eigenvalue above 1, so that it raises λ_max of none of the
 // others. For q = 1 the level is one number, else a share of each λ_max(G_j).
 func (f *sumModel) clipped(pt *point, idx []int) float64 {
-	t := f.t
+	t, top := f.t, maxOf(pt.top)
 	YC, CC := blas.Product(t.be, true, false, pt.X, f.s.B), blas.NewGeneral(t.n, t.n)
 	blas.GramOf(t.be, CC, pt.X)
-	top := maxOf(pt.top)
 	rest := f.s.dropped / t.mu
-	M, W := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
 	value := func(share float64) float64 {
-		levelOf := func(j int) float64 {
-			if f.norm.P > 1 {
-				return share * pt.top[j]
-			}
-			return share * top
-		}
-		T := linop.ScaledIdentity(t.n, 1).V
-		for _, j := range idx {
-			level := levelOf(j)
-			if !(pt.top[j] > level) {
-				continue
-			}
-			blas.Mul(t.be, W, false, false, pt.Gs[j], T)
-			blas.Mul(t.be, M, true, false, T, W)
-			V, g, err := t.eigen(M)
-			if err != nil {
-				return 0
-			}
-			if !(g[t.n-1] > level) {
-				continue
-			}
-			for i, v := range g {
-				if g[i] = 1; v > level {
-					g[i] = math.Sqrt(level / v)
-				}
-			}
-			t.work.mulRight(T, T, &linop.Spectral{V: V, S: g})
-		}
-		blas.Mul(t.be, W, false, false, CC, T)
-		cut := make([]float64, len(pt.top))
+		level, cut := make([]float64, t.m), make([]float64, t.m)
 		for j, g := range pt.top {
-			cut[j] = math.Min(g, levelOf(j)) * (1 + clipSlack)
+			if level[j] = share * top; f.norm.P > 1 {
+				level[j] = share * g
+			}
+			cut[j] = math.Min(g, level[j]) * (1 + clipSlack)
 		}
-		at := measures{yc: blas.Inner(YC, T) + rest, cc: blas.Inner(W, T) + rest/t.mu}
+		T, err := f.cutDown(pt, idx, level)
+		if err != nil {
+			return 0
+		}
+		CCT := blas.Product(t.be, false, false, CC, T)
+		at := measures{yc: blas.Inner(YC, T) + rest, cc: blas.Inner(CCT, T) + rest/t.mu}
 		return t.bestMultiple(&at, t.tau*f.norm.Conjugate(cut))
 	}
 	// The level of the optimum is near ⟨G_j,L_j⟩ in the mean.
@@ -371,4 +348,25 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 	steps := int(clipWork / (float64(len(idx)*t.n) * float64(t.n*t.n)))
 	_, best := concave.Section(low, 1, max(clipLeast, min(clipMost, steps)), value)
 	return best
+}
+
+// cutDown is the T of [sumModel.clipped] for the levels of the kernels of idx.
+func (f *sumModel) cutDown(pt *point, idx []int, level []float64) (blas.General, error) {
+	T := linop.ScaledIdentity(f.t.n, 1).V
+	for _, j := range idx {
+		if !(pt.top[j] > level[j]) {
+			continue
+		}
+		V, g, err := f.t.eigen(within(f.t.be, T, pt.Gs[j]))
+		if err != nil {
+			return T, err
+		}
+		for i, v := range g {
+			if g[i] = 1; v > level[j] {
+				g[i] = math.Sqrt(level[j] / v)
+			}
+		}
+		f.t.work.mulRight(T, T, &linop.Spectral{V: V, S: g})
+	}
+	return T, nil
 }

@@ -65,8 +65,8 @@ type method func(ctx context.Context, pt *point, goal float64) error
 var methods = map[string]func(p *productModel) method{
 	"closed":  func(p *productModel) method { return p.closed },
 	"reduced": func(p *productModel) method { return (&reduced{productModel: p}).minimize },
-	"paper":   paper,
-	"okl":     okl,
+	"paper":   alternating,
+	"okl":     alternating,
 }
 
 // run minimises from pt, which is certified, and describes where it ends.
@@ -287,15 +287,20 @@ func (f *fit) begin(pt *point, C blas.General) {
 
 // solution is copies of C, of L or Σ_j L_j, and of the L_j of a sum, for all outputs, in the caller's units.
 func (f *fit) solution(pt *point) (X blas.General, L *linop.Spectral, Ls []*linop.Spectral) {
-	if L = pt.L; pt.Ls != nil {
-		for _, one := range pt.Ls {
-			_, one = f.units.restore(blas.General{}, f.basis.restoreL(f.t.be, one))
-			Ls = append(Ls, one)
-		}
-		L = f.t.total(pt.Ls)
+	whole := func(L *linop.Spectral) *linop.Spectral {
+		L = f.basis.restoreL(f.t.be, L)
+		blas.Scal(f.units.L, L.S)
+		return L
 	}
-	X, L = f.units.restore(f.t.data.outward(f.t.be, f.basis.restoreX(f.t, pt)), f.basis.restoreL(f.t.be, L))
-	return X, L, Ls
+	X = f.t.data.outward(f.t.be, f.basis.restoreX(f.t, pt))
+	blas.Scal(f.units.x, X.Data)
+	if pt.Ls == nil {
+		return X, whole(pt.L), nil
+	}
+	for _, one := range pt.Ls {
+		Ls = append(Ls, whole(one))
+	}
+	return X, whole(f.t.total(pt.Ls)), Ls
 }
 
 // result describes the point to return and ends the fit.
@@ -313,12 +318,9 @@ func (f *fit) result() *Result {
 	f.model, f.t.work, f.t.spectrum = nil, work{}, spectrum{}
 	pt.AX, pt.measures = blas.General{}, measures{}
 	f.basis.collect()
-	if pt.Ls == nil {
-		X, L := f.basis.handOver(f.t, pt)
-		res.C, res.L = f.units.restore(f.t.data.outward(f.t.be, X), L)
-		return res
+	if pt.Ls != nil {
+		res.LowerBound = f.units.value(math.Max(0, pt.cert.objective-pt.cert.gapL))
 	}
-	res.LowerBound = f.units.value(math.Max(0, pt.cert.objective-pt.cert.gapL))
 	res.C, res.L, res.Ls = f.solution(pt)
 	return res
 }

@@ -96,27 +96,6 @@ func (b *basis) restoreL(be blas.Backend, L *linop.Spectral) *linop.Spectral {
 	return &linop.Spectral{V: blas.Product(be, false, false, b.P, L.V), S: slices.Clone(L.S)}
 }
 
-// basisRows is the number of rows of a product that handOver forms at a time.
-const basisRows = 256
-
-// handOver is X and L of pt for all outputs at the end of a fit: the memory of P becomes that
-// of the eigenvectors of L.
-func (b *basis) handOver(t *task, pt *point) (blas.General, *linop.Spectral) {
-	X, P, V := b.restoreX(t, pt), b.P, pt.L.V
-	if P.Data == nil || pt.L.Rank() == 0 {
-		return X, b.restoreL(t.be, pt.L)
-	}
-	n, k := P.Rows, V.Cols // k is at most P's number of columns, so rows move to the front
-	strip := blas.NewGeneral(basisRows, k)
-	for i := 0; i < n; i += basisRows {
-		rows := blas.View(strip, 0, 0, min(basisRows, n-i), k)
-		blas.Mul(t.be, rows, false, false, blas.View(P, i, 0, rows.Rows, P.Cols), V)
-		copy(P.Data[i*k:], rows.Data)
-	}
-	b.P = blas.General{}
-	return X, &linop.Spectral{V: blas.General{Rows: n, Cols: k, Stride: k, Data: P.Data[:n*k]}, S: slices.Clone(pt.L.S)}
-}
-
 // largeBasis is the size of P in bytes from which a fit runs the garbage collector itself. The
 // collector runs when garbage is as large as what is in use, and the targets and P are most of that.
 const largeBasis = 64 << 20

@@ -25,22 +25,11 @@ import (
 // ρ‖L‖²_F.
 type alternation struct {
 	*fit
-	outputStep func(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error) // for the quadratic q
-	q          quadratic
-	fw         frankwolfe.Workspace
+	q  quadratic // of the step of L
+	fw frankwolfe.Workspace
 }
 
-func paper(p *productModel) method {
-	a := &alternation{fit: p.fit}
-	a.outputStep = a.frankWolfe
-	return a.minimize
-}
-
-func okl(p *productModel) method {
-	a := &alternation{fit: p.fit}
-	a.outputStep = a.sylvesterL
-	return a.minimize
-}
+func alternating(p *productModel) method { return (&alternation{fit: p.fit}).minimize }
 
 func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) error {
 	f, t := a.fit, a.t
@@ -59,7 +48,11 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 			var err error
 			phase.Do(ctx, phase.LStep, func(ctx context.Context) {
 				t.system.quadratic(t, pt, &a.q)
-				L, err = a.outputStep(ctx, pt, how)
+				if t.rho > 0 {
+					L, err = a.sylvesterL()
+				} else {
+					L, err = a.frankWolfe(ctx, pt, how)
+				}
 			})
 			if err != nil {
 				return err
@@ -105,18 +98,16 @@ func (a *alternation) frankWolfe(ctx context.Context, pt *point, how Inexact) (*
 // sylvesterL is the L step of okl, by the eigendecomposition of AᵀA (mathematics.md §6):
 //
 //	AᵀA·L + L·AᵀA + 2lρL = AᵀY + YᵀA − λl·B
-func (a *alternation) sylvesterL(context.Context, *point, Inexact) (*linop.Spectral, error) {
+func (a *alternation) sylvesterL() (*linop.Spectral, error) {
 	t, q, n := a.t, &a.q, a.t.n
 	V, w := q.AtA, make([]float64, n)
 	if err := t.be.Syevd(V, w); err != nil {
 		return nil, err
 	}
-	R := blas.NewGeneral(n, n)
-	for i := range n {
-		for j := range n {
-			R.Data[i*n+j] = q.AtY.Data[i*n+j] + q.AtY.Data[j*n+i] - t.mu*q.B.Data[i*n+j]
-		}
-	}
+	R := blas.Clone(q.AtY)
+	blas.Symmetrize(R)
+	blas.Scal(2, R.Data)
+	blas.AddScaled(R, -t.mu, q.B)
 	R = within(t.be, V, R)
 	shift := 2 * float64(t.l) * t.rho
 	for i := range n {
@@ -129,11 +120,7 @@ func (a *alternation) sylvesterL(context.Context, *point, Inexact) (*linop.Spect
 			}
 		}
 	}
-	L, T := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
-	blas.Mul(t.be, T, false, false, V, R)
-	blas.Mul(t.be, L, false, true, T, V)
-	blas.Symmetrize(L)
-	return linop.NewSpectral(t.be, L, eigenDrop)
+	return linop.NewSpectral(t.be, within(t.be, blas.Transposed(V), R), eigenDrop)
 }
 
 // closed alternates the C step with the closed forms at fixed f

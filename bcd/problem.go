@@ -322,12 +322,5 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 	return &q, u, rho
 }
 
-// restore turns the unknown and the output kernel into the caller's units, in place.
-func (u units) restore(X blas.General, L *linop.Spectral) (blas.General, *linop.Spectral) {
-	blas.Scal(u.x, X.Data)
-	blas.Scal(u.L, L.S)
-	return X, L
-}
-
 // value turns a value of the objective, or a difference of two, into the caller's units.
 func (u units) value(v float64) float64 { return v * u.y * u.y }
