@@ -103,8 +103,43 @@ const (
 // function 0, and the certificate relative to the objective, are at most tol, or no step lowers it. For quantiles the
 // first is the certificate of the rounded loss. The error is that of the context or of Solve.
 func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol float64) error {
-	resumed := n.Cells == p.Cells && n.F.Rows == C.Rows && n.F.Cols == C.Cols
+	r := run{Newton: n, X: C, tol: tol, deep: math.Inf(1), first: true, way: 1, since: 1}
+	r.resumed = n.Cells == p.Cells && n.F.Rows == C.Rows && n.F.Cols == C.Cols
 	n.Problem = p
+	r.begin()
+	for step := 0; step < newtonSteps && r.idle <= newtonIdle; step++ {
+		if r.sharpens() {
+			continue
+		}
+		if r.met() {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.advance(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is one call of Minimize.
+type run struct {
+	*Newton
+	X           blas.General // the best C, in the box
+	best        gap          // there
+	tol         float64
+	deep        float64 // what the certificate may be where κ does not fall any more: a square of what the loss leaves
+	resumed     bool    // rounding and weights are those of the call before
+	first       bool    // there has been no solution yet
+	way         float64 // the share of the last step that was taken
+	idle, since int     // steps that have not halved the gap; steps with this rounding
+}
+
+// begin starts between 0 and C.
+func (r *run) begin() {
+	n, C := r.Newton, r.X
 	n.at, n.F = n.F, n.at
 	for _, a := range []*blas.General{
 		&n.at, &n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.move, &n.moved, &n.fixed, &n.slope, &n.W,
@@ -121,99 +156,107 @@ func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol fl
 		n.Map.ApplyMatrix(n.rhs, n.D)
 		n.size = math.Max(n.size, n.scale(n.rhs))
 	}
-	if !n.Hold && !resumed {
+	if !n.Hold && !r.resumed {
 		n.round(blas.Frob(C) == 0)
 	}
 	blas.Zero(n.C)
 	blas.Zero(n.F)
 	n.search() // from 0 towards C1
-	if !resumed {
+	if !r.resumed {
 		blas.Copy(n.at, n.F)
 	}
 	blas.Copy(C, n.C)
-	F := n.F
 	if n.Cells.Clip(C, n.Mu) {
-		n.Map.ApplyMatrix(n.F1, C)
-		F = n.F1
+		r.again()
+	} else {
+		r.best = n.gapAt(C, n.F)
 	}
-	quantile := n.Cells.Kind == loss.Quantile
-	deep := math.Inf(1) // what it may be where κ does not fall any more: a square of what the loss itself leaves
-	// goal is what the certificate of the rounded loss, of others that of the loss itself, may be.
-	goal := func(g gap) float64 {
-		of := tol * g.primal
-		if quantile && !n.Hold {
-			of = math.Min(softPart*of, deep)
-		}
-		return math.Max(math.Min(tol*tol*n.Cells.Zero, of), openTarget*n.Cells.Zero)
+}
+
+// again computes the certificates of the best point anew.
+func (r *run) again() {
+	r.Map.ApplyMatrix(r.F1, r.X)
+	r.best = r.gapAt(r.X, r.F1)
+}
+
+// goal is what the certificate of the rounded loss, of others that of the loss itself, may be.
+func (r *run) goal() float64 {
+	of := r.tol * r.best.primal
+	if r.quantile() && !r.Hold {
+		of = math.Min(softPart*of, r.deep)
 	}
-	// over is how many times the certificate of the loss itself is what it may be.
-	over := func(g gap) float64 {
-		limit := goal(g)
-		switch {
-		case n.Hold:
-			return 0
-		case quantile:
-			limit = math.Max(tol*g.primal, openTarget*n.Cells.Zero)
-		}
-		return g.whole / math.Max(limit, math.SmallestNonzeroFloat64)
+	return math.Max(math.Min(r.tol*r.tol*r.Cells.Zero, of), openTarget*r.Cells.Zero)
+}
+
+// over is how many times the certificate of the loss itself is what it may be.
+func (r *run) over() float64 {
+	limit := r.goal()
+	switch {
+	case r.Hold:
+		return 0
+	case r.quantile():
+		limit = math.Max(r.tol*r.best.primal, openTarget*r.Cells.Zero)
 	}
-	best := n.gapAt(C, F)
-	again := func() {
-		n.Map.ApplyMatrix(n.F1, C)
-		best = n.gapAt(C, n.F1)
+	return r.best.whole / math.Max(limit, math.SmallestNonzeroFloat64)
+}
+
+func (r *run) met() bool {
+	return r.Hold && r.best.soft <= r.goal() || !r.Hold && r.over() <= 1
+}
+
+// sharpens lets κ fall where the rounded problem is solved and that of the loss itself is not, and reports whether it
+// does.
+func (r *run) sharpens() bool {
+	more, before := r.over(), r.Cells.Kappa
+	if !(before > 0 && more > 1 && r.since > 0) ||
+		!(r.best.soft <= math.Max(r.goal(), math.Min(softPart*r.best.whole, r.deep))) {
+		return false
 	}
-	first, way := true, 1.0 // no solution yet; the share of the last step that was taken
-	for step, idle, since := 0, 0, 1; step < newtonSteps && idle <= newtonIdle; step++ {
-		more, target := over(best), goal(best)
-		solved := best.soft <= math.Max(target, math.Min(softPart*best.whole, deep))
-		if n.Cells.Kappa > 0 && more > 1 && since > 0 && solved {
-			if first && !resumed {
-				n.soft = n.Cells.Kappa / n.size * math.Pow(2*more, -softPower)
+	if r.first && !r.resumed {
+		r.soft = before / r.size * math.Pow(2*more, -softPower)
+	}
+	r.sharpen(r.X, math.Min(math.Max(0.9/math.Sqrt(more), softLeast), softFall))
+	r.again()
+	if r.deep = math.Inf(1); r.Cells.Kappa >= before {
+		r.deep = softPart * r.best.soft / (more * more)
+	}
+	r.idle, r.since, r.first = 0, 0, false
+	return true
+}
+
+// advance takes a step.
+func (r *run) advance(ctx context.Context) error {
+	target := r.goal()
+	open := math.Max(r.best.soft, target)
+	if err := r.step(ctx, math.Sqrt(target/open), math.Sqrt(open/r.Cells.Zero)); err != nil {
+		return err
+	}
+	if r.idle++; r.way > fullWay || r.idle%sometimes == 0 {
+		if now := r.candidate(); now.soft < r.best.soft {
+			if now.soft < 0.5*r.best.soft {
+				r.idle = 0
 			}
-			before := n.Cells.Kappa
-			n.sharpen(C, math.Min(math.Max(0.9/math.Sqrt(more), softLeast), softFall))
-			again()
-			if deep = math.Inf(1); n.Cells.Kappa >= before {
-				deep = softPart * best.soft / (more * more)
-			}
-			idle, since, first = 0, 0, false
-			continue
+			r.best = now
+			blas.Copy(r.X, r.D)
 		}
-		if n.Hold && best.soft <= target || !n.Hold && more <= 1 {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		open := math.Max(best.soft, target)
-		if err := n.step(ctx, math.Sqrt(target/open), math.Sqrt(open/n.Cells.Zero)); err != nil {
-			return err
-		}
-		if idle++; way > fullWay || idle%sometimes == 0 {
-			if now := n.candidate(); now.soft < best.soft {
-				if now.soft < 0.5*best.soft {
-					idle = 0
-				}
-				best = now
-				blas.Copy(C, n.D)
-			}
-		}
-		way = n.search()
-		blas.Copy(n.at, n.F)
-		if n.failed && !(way > hardWay) {
-			n.hard = hardRise * n.Cells.Kappa * n.Mu
-			n.sharpen(C, 1)
-			again()
-			since, first = 0, false
-			continue
-		}
-		if since++; idle > softSteps && !n.Hold && n.soften() {
-			again()
-			since = 0
-		}
+	}
+	r.way = r.search()
+	blas.Copy(r.at, r.F)
+	if r.failed && !(r.way > hardWay) {
+		r.hard = hardRise * r.Cells.Kappa * r.Mu
+		r.sharpen(r.X, 1)
+		r.again()
+		r.since, r.first = 0, false
+		return nil
+	}
+	if r.since++; r.idle > softSteps && !r.Hold && r.soften() {
+		r.again()
+		r.since = 0
 	}
 	return nil
 }
+
+func (n *Newton) quantile() bool { return n.Cells.Kind == loss.Quantile }
 
 // balance takes from the v of every column of C the number that makes its sum of C vanish.
 func (n *Newton) balance(C blas.General) {
@@ -236,7 +279,7 @@ func (n *Newton) Beside() Newton {
 // round chooses κ and v⁰ for a call that goes on from C1, which is 0 or not.
 func (n *Newton) round(zero bool) {
 	n.Cells.Rounding = loss.Rounding{Center: blas.NewGeneral(n.C1.Rows, n.C1.Cols)}
-	if n.Cells.Kind == loss.Quantile {
+	if n.quantile() {
 		if n.Cells.Kappa = cmp.Or(n.soft, softWarm) * n.size; zero {
 			n.Cells.Kappa = softFirst * n.size
 		}
@@ -254,7 +297,7 @@ func (n *Newton) Sharpen(C blas.General, fall float64) {
 func (n *Newton) sharpen(C blas.General, fall float64) {
 	n.Cells.Settle(n.F)
 	n.Cells.Kappa *= fall
-	if n.Cells.Kind == loss.Quantile {
+	if n.quantile() {
 		n.Cells.Kappa = math.Max(n.Cells.Kappa, n.hard/n.Mu)
 	}
 	if n.Cells.Kappa < softLeast*softLeast*n.Cells.Stiffness() {
@@ -331,7 +374,7 @@ func (n *Newton) step(ctx context.Context, share, open float64) error {
 	tol = math.Max(newtonStrict, tol)
 	for first := true; ; first = false {
 		err := n.Solve(ctx, n.C1, n.moved, cells, n.rhs, tol)
-		n.failed = first && n.Cells.Kind == loss.Quantile && !n.Hold &&
+		n.failed = first && n.quantile() && !n.Hold &&
 			(errors.Is(err, sylvester.ErrNotConverged) || errors.Is(err, sylvester.ErrNotSPD))
 		if err != nil && !n.failed && !errors.Is(err, sylvester.ErrNotConverged) {
 			return err
