@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/lanczos"
 	"github.com/iokl/iokl/linop"
@@ -61,6 +63,13 @@ func (g *gradient) Apply(dst, x blas.General) {
 	blas.Mul(g.be, a, true, false, g.E, z)
 	blas.Mul(g.be, dst, false, false, g.P, a)
 	blas.Gemm(g.be, true, false, 1/g.mu, g.B, z, 1, dst)
+}
+
+// times is G·x.
+func (g *gradient) times(x blas.General) blas.General {
+	dst := blas.Like(x)
+	g.Apply(dst, x)
+	return dst
 }
 
 // gradientAt is the operator T·G·T at pt: that of C·T, whose part within P is that of C times V·diag(t)·Vᵀ.
@@ -204,20 +213,14 @@ func (p *productModel) directions(ctx context.Context, pt *point) (blas.General,
 	S := blas.NewGeneral(n, k+topBlock)
 	blas.Mul(t.be, blas.View(S, 0, 0, n, k), false, false, f.basis.P, blas.View(pt.L.V, 0, 0, q, k))
 	linop.FillNormal(blas.View(S, 0, k, n, topBlock), t.seed)
-	W := blas.NewGeneral(n, S.Cols)
-	op.Apply(W, S)
-	Z := linop.Outside(t.be, f.basis.P, W)
+	Z := linop.Outside(t.be, f.basis.P, op.times(S))
 	if Z.Cols == 0 {
 		return Z, nil
 	}
-	W = blas.NewGeneral(n, Z.Cols)
-	op.Apply(W, Z)
-	Z = linop.Outside(t.be, f.basis.P, blas.SideBySide(Z, W))
+	Z = linop.Outside(t.be, f.basis.P, blas.SideBySide(Z, op.times(Z)))
 	// Rayleigh–Ritz: TGT on [P Z].
 	z := Z.Cols
-	GZ, M := blas.NewGeneral(n, z), blas.NewGeneral(q+z, q+z)
-	op.Apply(GZ, Z)
-	TGT := form.within(t.be, pt.G)
+	GZ, M, TGT := op.times(Z), blas.NewGeneral(q+z, q+z), form.within(t.be, pt.G)
 	blas.Copy(blas.View(M, 0, 0, q, q), TGT)
 	_, old, err := t.eigen(TGT)
 	if err != nil {
@@ -225,37 +228,31 @@ func (p *productModel) directions(ctx context.Context, pt *point) (blas.General,
 	}
 	blas.Mul(t.be, blas.View(M, q, 0, z, q), true, false, GZ, f.basis.P)
 	blas.Mul(t.be, blas.View(M, q, q, z, z), true, false, Z, GZ)
-	theta := make([]float64, q+z)
-	if err := t.be.Syevd(M, theta); err != nil {
+	M, theta, err := t.eigen(M)
+	if err != nil {
 		return Z, err
 	}
-	return p.chosen(Z, blas.View(M, q, 0, z, q+z), theta, old[q-1], room), nil
+	return p.chosen(Z, blas.View(M, q, 0, z, q+z), theta, old[q-1], room)
 }
 
 // chosen are at most room combinations of the columns of Z: the leading left singular vectors of
 // its part of the eigenvectors with θ > top, weighted by √(θ − top).
-func (p *productModel) chosen(Z, vectors blas.General, theta []float64, top float64, room int) blas.General {
-	t := p.t
-	z := Z.Cols
+func (p *productModel) chosen(
+	Z, vectors blas.General, theta []float64, top float64, room int,
+) (blas.General, error) {
 	above := linop.Leading(vectors, theta, top*(1+violation))
 	if above.Rank() == 0 {
-		return blas.General{}
+		return blas.General{}, nil
 	}
-	for b := range above.S {
-		above.S[b] -= top
+	floats.AddConst(-top, above.S)
+	D := blas.NewGeneral(Z.Cols, Z.Cols)
+	above.Dense(p.t.be, D)
+	lead, err := linop.NewSpectral(p.t.be, D, newDirection)
+	if err != nil {
+		return Z, err
 	}
-	D, d := blas.NewGeneral(z, z), make([]float64, z)
-	above.Dense(t.be, D)
-	if t.be.Syevd(D, d) != nil {
-		return Z
-	}
-	keep := 0
-	for keep < min(z, room) && d[z-1-keep] > 1e-10*d[z-1] {
-		keep++
-	}
-	out := blas.NewGeneral(Z.Rows, keep)
-	blas.Mul(t.be, out, false, false, Z, blas.View(D, 0, z-keep, z, keep))
-	return linop.Outside(t.be, p.basis.P, out)
+	V := blas.View(lead.V, 0, 0, Z.Cols, min(lead.Rank(), room))
+	return linop.Outside(p.t.be, p.basis.P, blas.Product(p.t.be, false, false, Z, V)), nil
 }
 
 // within is T·G·T for the G within P.

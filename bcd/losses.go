@@ -12,8 +12,8 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// terms is what a fit needs of its loss.
-type terms interface {
+// fidelity is what a fit needs of its loss.
+type fidelity interface {
 	// value is the loss of the predictions F, 0 where no target is observed.
 	value(F blas.General) float64
 	// dual fills in the measures that the lower side of the certificate at X takes.
@@ -26,12 +26,12 @@ type terms interface {
 	keep(X blas.General, mu float64)
 }
 
-// terms is the loss of d.
-func (d *data) terms() terms {
+// fidelity is that of the loss of d.
+func (d *data) fidelity() fidelity {
 	if d.loss == nil {
 		return squares{d}
 	}
-	return otherTerms{d.loss, d}
+	return others{d.loss, d}
 }
 
 // squares are those of the squared loss.
@@ -116,14 +116,14 @@ func (o *otherLoss) minimized() *loss.Cells {
 	return o.Exact()
 }
 
-type otherTerms struct {
+type others struct {
 	*otherLoss
 	d *data
 }
 
-func (o otherTerms) value(F blas.General) float64 { return o.minimized().Sum(F) }
+func (o others) value(F blas.General) float64 { return o.minimized().Sum(F) }
 
-func (o otherTerms) dual(m *measures, mu float64, X blas.General) {
+func (o others) dual(m *measures, mu float64, X blas.General) {
 	m.yc, m.cc = blas.Inner(o.Y, X), 0
 	o.Each(func(at int, _, w float64) { m.cc += X.Data[at] * (X.Data[at] / w) })
 	m.dual = o.minimized().Multiples(X, mu)
@@ -132,7 +132,7 @@ func (o otherTerms) dual(m *measures, mu float64, X blas.General) {
 // residual is √((P − D)/P₀) for the two sides of the certificate at fixed kernels and P₀ the loss of the function 0:
 // what a relative residual is for the squared loss. It is (P − D)/P for quantiles, whose coefficients are those of a
 // rounded loss: they leave that gap, and derivatives of an objective which is as near.
-func (o otherTerms) residual(m *measures, mu float64, _, _ blas.General) float64 {
+func (o others) residual(m *measures, mu float64, _, _ blas.General) float64 {
 	gap := math.Max(0, m.fit+2*mu*m.form-mu*m.conjugate(mu, 1))
 	if o.kinked() && !o.held {
 		return gap / math.Max(m.fit+mu*m.form, math.SmallestNonzeroFloat64)
@@ -141,7 +141,7 @@ func (o otherTerms) residual(m *measures, mu float64, _, _ blas.General) float64
 }
 
 // A quantile has the curvature of the loss whose kinks the last C step has rounded.
-func (o otherTerms) curvature(F blas.General) (mean float64) {
+func (o others) curvature(F blas.General) (mean float64) {
 	o.Settle(F)
 	o.Each(func(at int, y, w float64) {
 		_, curvature := o.SlopeAt(at, y, F.Data[at])
@@ -150,7 +150,7 @@ func (o otherTerms) curvature(F blas.General) (mean float64) {
 	return mean / float64(len(F.Data))
 }
 
-func (o otherTerms) keep(X blas.General, mu float64) {
+func (o others) keep(X blas.General, mu float64) {
 	o.d.cells.Keep(X, X)
 	o.Clip(X, mu)
 }
@@ -193,8 +193,8 @@ func (f *fit) constants() []float64 {
 	return exact.Offset
 }
 
-// newton performs the C step for a loss other than the squared one. Its linear systems are solve's.
-func (f *fit) newton(
+// lossStep performs the C step for a loss other than the squared one. Its linear systems are solve's.
+func (f *fit) lossStep(
 	ctx context.Context, n *semismooth.Newton, pt *point, tol float64, terms []linop.Term,
 	solve func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error,
 ) error {

@@ -155,7 +155,7 @@ func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.
 		return err
 	}
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
-		err = p.newton(ctx, &p.convex.newton, pt, tol, []linop.Term{{K: sys.K, L: sys.L}}, solve)
+		err = p.lossStep(ctx, &p.convex.newton, pt, tol, []linop.Term{{K: sys.K, L: sys.L}}, solve)
 	})
 	if errors.Is(err, sylvester.ErrNotSPD) {
 		err = p.indefiniteOr(ctx, sys, err)

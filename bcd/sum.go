@@ -258,7 +258,7 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 			err = solve(ctx, pt.X, f.s.B, tol)
 			return
 		}
-		err = f.fit.newton(ctx, &f.newton, pt, tol, terms,
+		err = f.lossStep(ctx, &f.newton, pt, tol, terms,
 			func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
 				f.solver.Reweigh(cells)
 				err := solve(ctx, B, Y, tol)

@@ -24,7 +24,7 @@ type task struct {
 	space                Space
 	system               system
 	data                 *data
-	loss                 terms
+	loss                 fidelity
 	reg                  regularizer.Regularizer
 	fixEta, fixL         bool
 	lambda, tau, mu, rho float64 // ρ is 0 but for the solver okl
@@ -68,7 +68,7 @@ func upTo(n int) []int {
 // setOutputs makes space, which differs in its outputs only, that of the task.
 func (t *task) setOutputs(space Space) {
 	t.space, t.system, t.data, t.n = space, space.system(), space.shared(), space.Outputs()
-	t.loss = t.data.terms()
+	t.loss = t.data.fidelity()
 	t.work = work{be: t.be}
 }
 
