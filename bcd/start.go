@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/iokl/iokl/bcd/internal/interior"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
@@ -29,77 +30,48 @@ func (p *productModel) sketchStart(ctx context.Context, pt *point, tol float64) 
 		return nil
 	}
 	var err error
-	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		pt.L, err = newSketched(p.t, pt, U, s).minimize(ctx, pt.L, p.basis.collect)
-	})
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) { err = p.closedSketch(ctx, pt, U, s) })
 	return err
 }
 
-// sketched is the problem in L with A_η replaced.
-type sketched struct {
-	t     *task
-	s     []float64
-	tail  float64
-	H     blas.General // UᵀY (q×n)
-	outer blas.General // (Y − UH)ᵀ(Y − UH) (n×n)
-}
-
-func newSketched(t *task, pt *point, U blas.General, s []float64) *sketched {
-	Y := t.system.rhs(pt.eta)
-	p := &sketched{t: t, s: s, H: blas.NewGeneral(len(s), t.n), outer: blas.NewGeneral(t.n, t.n)}
-	blas.Mul(t.be, p.H, true, false, U, Y)
-	blas.GramOf(t.be, p.outer, Y)
-	blas.Gemm(t.be, true, false, -1, p.H, p.H, 1, p.outer)
-	if left := U.Rows - len(s); left > 0 {
-		p.tail = math.Max(t.system.trace(pt.eta)-floats.Sum(s), 0) / float64(left)
+// closedSketch moves L of pt by closed forms for the sketch. What U leaves of the targets, which all eigenvalues t
+// multiply, is as n rows of the same Gram matrix.
+func (p *productModel) closedSketch(ctx context.Context, pt *point, U blas.General, s []float64) error {
+	t, Y, q := p.t, p.t.system.rhs(pt.eta), len(s)
+	inner, left := blas.Product(t.be, true, false, U, Y), blas.NewGeneral(t.n, t.n)
+	blas.GramOf(t.be, left, Y)
+	blas.Gemm(t.be, true, false, -1, inner, inner, 1, left)
+	rest, err := linop.NewSpectral(t.be, left, 0)
+	if err != nil {
+		return err
 	}
-	return p
-}
-
-func (p *sketched) minimize(ctx context.Context, L *linop.Spectral, collect func()) (_ *linop.Spectral, err error) {
+	tail := 0.0
+	if k := U.Rows - q; k > 0 {
+		tail = math.Max(t.system.trace(pt.eta)-floats.Sum(s), 0) / float64(k)
+	}
+	outer := blas.Transposed(rest.Factor())
+	model := interior.Problem{Backend: t.be, Mu: t.mu, H: blas.NewGeneral(q+outer.Rows, t.n)}
+	model.S = slices.Concat(s, slices.Repeat([]float64{tail}, outer.Rows))
+	blas.Copy(blas.View(model.H, 0, 0, q, t.n), inner)
+	blas.Copy(blas.View(model.H, q, 0, outer.Rows, t.n), outer)
 	last := math.Inf(1)
 	for range sketchSteps {
 		if err := ctx.Err(); err != nil {
-			return L, err
+			return err
 		}
-		M, value := p.evaluate(L)
+		value, G := model.At(pt.L)
 		if !(last-value > sketchDrop*value) {
 			break
 		}
 		last = value
-		collect()
-		if L, err = p.t.rootOf(L.V, M); err != nil {
-			return nil, err
+		p.basis.collect()
+		blas.ScaleRows(G, pt.L.S, G)
+		blas.ScaleColumns(G, pt.L.S)
+		if pt.L, err = t.rootOf(pt.L.V, G); err != nil {
+			return err
 		}
 	}
-	return L, nil
-}
-
-// evaluate returns VᵀL·G·L·V in the eigenvectors V of L, with G = CᵀA_ηC at the
-// C of L, and h/λ = ⟨Y,C⟩.
-func (p *sketched) evaluate(L *linop.Spectral) (M blas.General, value float64) {
-	k := L.Rank()
-	X := blas.NewGeneral(len(p.s), k)
-	M = within(p.t.be, L.V, p.outer)
-	outside := make([]float64, k)
-	for j, rho := range L.S {
-		d := rho*p.tail + p.t.mu
-		value += M.Data[j*M.Stride+j] / d
-		outside[j] = rho * math.Sqrt(p.tail) / d
-	}
-	blas.ScaleRows(M, outside, M)
-	blas.ScaleColumns(M, outside)
-	L.Rotate(p.t.be, X, p.H)
-	for i, s := range p.s {
-		row, root := blas.Row(X, i), math.Sqrt(s)
-		for j, rho := range L.S {
-			d := rho*s + p.t.mu
-			value += row[j] * row[j] / d
-			row[j] *= rho * root / d
-		}
-	}
-	blas.Gemm(p.t.be, true, false, 1, X, X, 1, M)
-	return M, value
+	return nil
 }
 
 // startOnPart moves the weights and the output kernel that p starts at to the best ones for a part of the rows, where

@@ -172,6 +172,13 @@ func (b *Barrier) evaluate(p *outputPoint) values {
 	return v
 }
 
+// At is h/λ at L, and CᵀA_ηC there in the eigenvectors of L.
+func (p *Problem) At(L *linop.Spectral) (value float64, G blas.General) {
+	b := Barrier{Problem: *p, n: L.Rank()}
+	v := b.evaluate(&outputPoint{V: L.V, diag: L.S, Y: blas.Product(p.Backend, false, false, p.H, L.V)})
+	return v.value, v.G
+}
+
 // congruent is VᵀAV.
 func congruent(be blas.Backend, V, A blas.General) blas.General {
 	T := blas.Product(be, false, false, A, V)
