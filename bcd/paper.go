@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/internal/base/phase"
@@ -231,33 +229,33 @@ func (t *task) closedL(pt *point) (*linop.Spectral, error) {
 	if pt.L.Rank() == 0 {
 		return pt.L, nil
 	}
-	M := within(t.be, pt.L.V, pt.G) // diag(S)·VᵀGV·diag(S)
-	blas.ScaleRows(M, pt.L.S, M)
-	blas.ScaleColumns(M, pt.L.S)
-	return t.rootOf(pt.L.V, M)
+	return t.rootOf(pt.L, within(t.be, pt.L.V, pt.G))
 }
 
-// rootOf is τ·VM^{1/2}Vᵀ/tr(M^{1/2}).
-func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
-	if !(blas.Trace(M) > 0) {
-		return &linop.Spectral{V: V, S: slices.Repeat([]float64{t.tau / float64(M.Rows)}, M.Rows)}, nil
-	}
-	root, err := power(t.be, V, M, 0.5)
+// rootOf is τM^{1/2}/tr(M^{1/2}) for M = L·G·L with G in the eigenvectors of L.
+func (t *task) rootOf(L *linop.Spectral, G blas.General) (*linop.Spectral, error) {
+	root, err := powerOf(t.be, L, G, 0.5)
 	if err != nil {
 		return nil, err
 	}
-	blas.Scal(t.tau/floats.Sum(root.S), root.S)
+	size := root.Trace()
+	if !(size > 0) {
+		return &linop.Spectral{V: L.V, S: slices.Repeat([]float64{t.tau / float64(L.Rank())}, L.Rank())}, nil
+	}
+	blas.Scal(t.tau/size, root.S)
 	return root, nil
 }
 
-// power is V·Mᵖ·Vᵀ for V of orthonormal columns.
-func power(be blas.Backend, V, M blas.General, p float64) (*linop.Spectral, error) {
-	A, err := linop.NewSpectral(be, M, 0)
+// powerOf is (L^{1/2p}·G·L^{1/2p})ᵖ with G in the eigenvectors of L.
+func powerOf(be blas.Backend, L *linop.Spectral, G blas.General, p float64) (*linop.Spectral, error) {
+	roots := powers(L.S, 1/(2*p))
+	blas.ScaleRows(G, roots, G)
+	blas.ScaleColumns(G, roots)
+	A, err := linop.NewSpectral(be, G, 0)
 	if err != nil {
 		return nil, err
 	}
-	Q := blas.Product(be, false, false, V, A.V)
-	return &linop.Spectral{V: Q, S: powers(A.S, p)}, nil
+	return &linop.Spectral{V: blas.Product(be, false, false, L.V, A.V), S: powers(A.S, p)}, nil
 }
 
 // powers are s_iᵖ.

@@ -65,9 +65,7 @@ func (p *productModel) closedSketch(ctx context.Context, pt *point, U blas.Gener
 		}
 		last = value
 		p.basis.collect()
-		blas.ScaleRows(G, pt.L.S, G)
-		blas.ScaleColumns(G, pt.L.S)
-		if pt.L, err = t.rootOf(pt.L.V, G); err != nil {
+		if pt.L, err = t.rootOf(pt.L, G); err != nil {
 			return err
 		}
 	}

@@ -204,11 +204,8 @@ func (f *sumModel) closedLs(pt *point, mix float64) ([]*linop.Spectral, error) {
 		if L.Rank() == 0 {
 			continue
 		}
-		M, s := within(t.be, L.V, pt.Gs[j]), powers(L.S, 1/(2*sumPower))
-		blas.ScaleRows(M, s, M)
-		blas.ScaleColumns(M, s)
 		var err error
-		if next[j], err = power(t.be, L.V, M, sumPower); err != nil {
+		if next[j], err = powerOf(t.be, L, within(t.be, L.V, pt.Gs[j]), sumPower); err != nil {
 			return nil, err
 		}
 		sums[j] = next[j].Trace()
