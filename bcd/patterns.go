@@ -88,31 +88,23 @@ func (p *Pattern) check(n int, blocks []int) error {
 
 // stand returns the rows that stand for those of the pattern, and their targets, NaN where missing.
 func (p *Pattern) stand(be blas.Backend) (R, T blas.General, err error) {
-	D, n := p.H.Rows, p.H.Cols
-	U, s := blas.Clone(p.Gamma), make([]float64, D)
-	if err := be.Syevd(U, s); err != nil {
+	D := p.H.Rows
+	E, err := linop.NewSpectral(be, p.Gamma, linop.RankDrop*0x1p-52*float64(D))
+	if err != nil {
 		return R, T, err
 	}
-	least := math.Max(linop.RankDrop*0x1p-52*float64(D)*s[D-1], math.SmallestNonzeroFloat64)
-	r := 0
-	for r < D && s[D-1-r] >= least {
-		r++
+	if E.Rank() == 0 { // a row of zeros for features that all are 0
+		E = &linop.Spectral{V: blas.NewGeneral(D, 1), S: []float64{0}}
 	}
-	r = max(r, 1) // a row of zeros for features that all are 0
-	R, T = blas.NewGeneral(r, D), blas.NewGeneral(r, n)
-	U = blas.View(U, 0, D-r, D, r)
-	blas.Mul(be, T, true, false, U, p.H)
-	for i := range r {
-		root := math.Sqrt(s[D-r+i])
-		for k, out := 0, blas.Row(R, i); k < D; k++ {
-			out[k] = root * blas.Row(U, k)[i]
+	R, T = blas.Transposed(E.Factor()), blas.Product(be, true, false, E.V, p.H)
+	for i, s := range E.S {
+		t := blas.Row(T, i)
+		if s > 0 {
+			blas.Scal(1/math.Sqrt(s), t)
 		}
-		for j, t := 0, blas.Row(T, i); j < n; j++ {
-			switch {
-			case !p.Observed[j]:
+		for j, on := range p.Observed {
+			if !on {
 				t[j] = math.NaN()
-			case root > 0:
-				t[j] /= root
 			}
 		}
 	}

@@ -188,32 +188,23 @@ func (p *productModel) call(
 	return res, err
 }
 
-// indefinite returns an eigenvalue of A, of the given trace, that is more negative than
-// rounding explains, or 0 where a few Lanczos iterations find none.
-func (p *productModel) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
-	res, err := lanczos.Eigs(ctx, A, lanczos.Options{
+// indefiniteOr is ErrNotPSD, with the cause, where a few Lanczos iterations find an eigenvalue of A_η that is more
+// negative than rounding explains, and nil where rounding is the cause.
+func (p *productModel) indefiniteOr(ctx context.Context, sys sylvester.System, cause error) error {
+	trace := p.t.system.trace(p.eta)
+	res, err := lanczos.Eigs(ctx, sys.K, lanczos.Options{
 		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: p.t.seed,
 		Backend: p.t.be,
 	})
 	p.cost.columns += res.Applies
 	if err != nil && !errors.Is(err, lanczos.ErrNotConverged) {
-		return 0, err
+		return err
 	}
 	if v := res.Values[0]; v < -psdSlack*trace {
-		return v, nil
-	}
-	return 0, nil
-}
-
-// indefiniteOr is ErrNotPSD, with the cause, where A_η is indefinite as given, and nil where rounding is the cause.
-func (p *productModel) indefiniteOr(ctx context.Context, sys sylvester.System, cause error) error {
-	trace := p.t.system.trace(p.eta)
-	value, err := p.indefinite(ctx, sys.K, trace)
-	if err == nil && value < 0 {
-		err = fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, value,
+		return fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, v,
 			trace, cause)
 	}
-	return err
+	return nil
 }
 
 // solveRaised performs the C step for which the solver found the system not positive
