@@ -25,7 +25,7 @@ func at(t *testing.T, p *Problem, eta []float64, L *linop.Spectral, X blas.Gener
 	pt := k.next(k.start(eta, L), eta, L)
 	blas.Copy(pt.X, X)
 	q.Space.system().at(eta, false).Apply(pt.AX, pt.X)
-	if _, err := k.measure(pt, k.all); err != nil {
+	if err := k.measure(pt, k.all); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.certify(pt); err != nil {

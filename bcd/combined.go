@@ -136,6 +136,7 @@ func (m *mixture) value(z []float64, smooth float64, grad []float64) (v float64)
 	t, parts := m.t, m.t.overL.parts
 	a, G := blas.Product(t.be, false, false, m.R, blas.Vector(z)), blas.NewGeneral(t.n, t.n)
 	Ma := blas.Product(t.be, false, false, m.M, a)
+	v = t.data.dropped / t.mu
 	for i, p := range a.Data {
 		v += p * (2*m.y[i] - Ma.Data[i])
 		for j, r := range a.Data {

@@ -191,8 +191,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := slices.Clone(target)
-	blas.Axpy(-1, cur.z, dir)
+	dir := floats.SubTo(make([]float64, len(target)), target, cur.z)
 	slope := math.Min(d.Slope(cur.g, dir, cur.z), 0) // what is positive is rounding
 	ref, tol := slices.Max(d.history), d.stepTol(decrease)
 	for step, try := 1.0, 0; try < backtracks; try++ {
@@ -207,8 +206,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 		if step = shortened(step, slope, U-cur.pt.cert.objective); -slope*step <= d.t.noise(pt) {
 			return nil, nil
 		}
-		copy(target, cur.z)
-		blas.Axpy(step, dir, target)
+		floats.AddScaledTo(target, cur.z, step, dir)
 		if L, err = d.Project(target); err != nil {
 			return nil, err
 		}
@@ -279,8 +277,8 @@ func (d *descent) check(ctx context.Context, next *iterate) error {
 // learn shows the move from cur to next to the model.
 func (d *descent) learn(next *iterate) error {
 	s, y := slices.Clone(next.z), slices.Clone(next.g)
-	blas.Axpy(-1, d.cur.z, s)
-	blas.Axpy(-1, d.cur.g, y)
+	floats.Sub(s, d.cur.z)
+	floats.Sub(y, d.cur.g)
 	d.mask(y, d.cur, next)
 	if d.history = append(d.history, next.pt.cert.objective); len(d.history) > historyLen {
 		d.history = d.history[1:]

@@ -134,9 +134,13 @@ func checkWeights(eta []float64, m int) error {
 	if len(eta) != m {
 		return fmt.Errorf("%w: %d weights for %d kernels", ErrInput, len(eta), m)
 	}
-	for j, e := range eta {
-		if !(e >= 0) || math.IsInf(e, 0) {
-			return fmt.Errorf("%w: weight %d is %g", ErrInput, j, e)
+	return checkNonnegative("weight %d", eta)
+}
+
+func checkNonnegative(name string, values []float64) error {
+	for j, v := range values {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("%w: "+name+" is %g", ErrInput, j, v)
 		}
 	}
 	return nil
@@ -147,10 +151,8 @@ func checkOutput(L *linop.Spectral, n int) error {
 		return fmt.Errorf("%w: L is %d×%d with %d of %d eigenvalues, Y has %d columns", ErrInput, L.V.Rows, L.V.Rows,
 			len(L.S), L.V.Cols, n)
 	}
-	for j, s := range L.S {
-		if !(s >= 0) || math.IsInf(s, 0) {
-			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrInput, j, s)
-		}
+	if err := checkNonnegative("eigenvalue %d of L", L.S); err != nil {
+		return err
 	}
 	return checkFinite("the eigenvectors of L", L.V)
 }

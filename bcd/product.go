@@ -238,12 +238,11 @@ func (p *productModel) solveRaised(
 
 func (p *productModel) fill(ctx context.Context, pt *point, idx []int) error {
 	p.t.data.until(ctx)
-	columns, err := p.t.measure(pt, idx)
+	err := p.t.measure(pt, idx)
+	p.cost.columns, p.t.work.columns = p.cost.columns+p.t.work.columns, 0
 	if p.t.data.ending != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	p.cost.columns += columns
-	pt.cert.objective = p.t.objective(pt)
 	return err
 }
 

@@ -214,27 +214,26 @@ func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64
 	return k.U, k.s, err
 }
 
-// measure fills pt's measures, with c_j for the kernels of idx and 0 for the others,
-// and returns the columns that it multiplied by A_η. It reports kernels that cannot be positive semidefinite, and
-// values that are not finite.
-func (t *task) measure(pt *point, idx []int) (columns int, err error) {
+// measure fills pt's measures, with c_j for the kernels of idx and 0 for the others. It reports kernels that cannot be
+// positive semidefinite, and values that are not finite.
+func (t *task) measure(pt *point, idx []int) error {
 	part := make([]float64, len(idx))
 	t.system.measure(t, pt, part, idx)
 	clear(pt.c)
 	for k, j := range idx {
 		pt.c[j] = part[k]
 	}
-	columns, t.work.columns = t.work.columns, 0
 	pt.rounded = t.data.loss.rounded()
+	pt.cert.objective = t.objective(pt)
 	if v := pt.fit + pt.norm + pt.yc + pt.cc + floats.Sum(pt.c); math.IsNaN(v) || math.IsInf(v, 0) {
-		return columns, fmt.Errorf("%w: the objective is not finite", ErrInput)
+		return fmt.Errorf("%w: the objective is not finite", ErrInput)
 	}
 	for j, v := range pt.c {
 		if v < 0 {
-			return columns, fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
+			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
 		}
 	}
-	return columns, nil
+	return nil
 }
 
 // noise is how much of the objective at pt its inexact C, and rounding, may account for.

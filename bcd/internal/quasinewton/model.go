@@ -268,7 +268,7 @@ func (q *Model) Minimize(
 	ctx context.Context, set Set, z, grad []float64, L []*linop.Spectral,
 ) (target []float64, _ []*linop.Spectral, decrease float64, err error) {
 	z, grad = slices.Clone(z), slices.Clone(grad)
-	N := len(z)
+	N, w := len(z), q.Weights
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
 	exact, tol := true, math.Max(modelTol, q.Tol)
 	t, first, extra := 1.0, 0.0, 0
@@ -279,15 +279,13 @@ func (q *Model) Minimize(
 		if err := ctx.Err(); err != nil {
 			return nil, nil, 0, err
 		}
-		copy(trial, z)
-		blas.Axpy(-t/q.Sigma, grad[:q.Weights], trial[:q.Weights])
-		blas.Axpy(-t/q.sL, grad[q.Weights:], trial[q.Weights:])
+		floats.AddScaledTo(trial[:w], z[:w], -t/q.Sigma, grad[:w])
+		floats.AddScaledTo(trial[w:], z[w:], -t/q.sL, grad[w:])
 		spec, err := set.Project(trial)
 		if err != nil {
 			return nil, nil, 0, err
 		}
-		copy(dir, trial)
-		blas.Axpy(-1, z, dir)
+		floats.SubTo(dir, trial, z)
 		q.mul(Bd, dir)
 		// A projection's slope is at most −‖dir‖²/t, which rounding can hide.
 		slope := math.Min(set.Slope(grad, dir, z), -q.weighted(dir, dir)/t)
