@@ -77,8 +77,8 @@ func (t *task) remember(c coefficients, most int) {
 	b.parts[0] = row
 }
 
-// mixture is the dual value at combinations Σ a_i·X_i of the coefficients of a [bound], in coordinates z with a = R·z in
-// which its smooth part is 2⟨Rᵀy,z⟩ − ‖z‖² at the choice of L = (τ/n)·I.
+// mixture is the dual value at combinations Σ a_i·X_i of the coefficients of a [bound], in coordinates z with a = R·z
+// in which its smooth part is 2⟨Rᵀy,z⟩ − ‖z‖² at the choice of L = (τ/n)·I.
 type mixture struct {
 	t *task
 	y []float64    // ⟨Y,X_i⟩

@@ -62,7 +62,8 @@ func (d *descent) iterate(pt *point) *iterate {
 	return &iterate{pt, z, g}
 }
 
-// coordinates are z = (η, vec L_1 … vec L_k) of a measured point, without what q leaves out, and the gradient of h there.
+// coordinates are z = (η, vec L_1 … vec L_k) of a measured point, without what q leaves out, and the gradient of h
+// there.
 func (d *descent) coordinates(pt *point) (z, g []float64) {
 	t, q := d.t, d.q
 	size := q.Weights + len(pt.kernels())*q.Order*q.Order

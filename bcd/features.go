@@ -82,7 +82,8 @@ func newFeatures(H blas.General, yy float64, l int, blocks []int, rows, cols int
 func (f *features) makeScratch() {
 	D := f.Dim()
 	f.featureScratch = featureScratch{
-		scaled: blas.Like(f.B), root: make([]float64, D), inner: make([]float64, D), eta: make([]float64, len(f.blocks)),
+		scaled: blas.Like(f.B), root: make([]float64, D), inner: make([]float64, D),
+		eta: make([]float64, len(f.blocks)),
 	}
 }
 

@@ -70,8 +70,8 @@ func (m exactOutput) minimize(ctx context.Context, target float64) (*linop.Spect
 //
 // It has the coefficients C of the current point there, and a linear term that gives it the gradient of h. Eigenvectors
 // and eigenvalues of A_η may be those of other weights. Steps on it are extrapolated. The objective may rise by less
-// than the goal sees, for a smaller gap: it is known to eight digits long before the gap, which is of first order in the
-// error of L, has four.
+// than the goal sees, for a smaller gap: it is known to eight digits long before the gap, which is of first order in
+// the error of L, has four.
 type approximateOutput struct {
 	*blocks
 	past quasinewton.Secants // of L

@@ -271,7 +271,7 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 	switch {
 	case errors.Is(err, sylvester.ErrNotConverged):
 		return nil
-	case errors.Is(err, sylvester.ErrNotSPD) && f.s.loss != nil && blas.Frob(pt.X) > 0: // fill finds kernels that are not
+	case errors.Is(err, sylvester.ErrNotSPD) && f.s.loss != nil && blas.Frob(pt.X) > 0: // fill tells why
 		return nil
 	case errors.Is(err, sylvester.ErrNotSPD):
 		return fmt.Errorf("%w: %w", ErrNotPSD, err)
