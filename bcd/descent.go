@@ -207,7 +207,8 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 		if step = shortened(step, slope, U-cur.pt.cert.objective); -slope*step <= d.t.noise(pt) {
 			return nil, nil
 		}
-		floats.AddScaledTo(target, cur.z, step, dir)
+		copy(target, cur.z)
+		blas.Axpy(step, dir, target)
 		if L, err = d.Project(target); err != nil {
 			return nil, err
 		}

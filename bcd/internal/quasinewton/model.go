@@ -279,8 +279,9 @@ func (q *Model) Minimize(
 		if err := ctx.Err(); err != nil {
 			return nil, nil, 0, err
 		}
-		floats.AddScaledTo(trial[:w], z[:w], -t/q.Sigma, grad[:w])
-		floats.AddScaledTo(trial[w:], z[w:], -t/q.sL, grad[w:])
+		copy(trial, z)
+		blas.Axpy(-t/q.Sigma, grad[:w], trial[:w])
+		blas.Axpy(-t/q.sL, grad[w:], trial[w:])
 		spec, err := set.Project(trial)
 		if err != nil {
 			return nil, nil, 0, err
