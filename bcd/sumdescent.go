@@ -57,7 +57,7 @@ func (c *faces) mask(y []float64, before, after *iterate) {
 //	‖K_jc_a‖²/(ρ_b + floor_b) + ‖K_jc_b‖²/(ρ_a + floor_a),   floor_b = μ/σ_b,
 //
 // for the columns c_b of C in the eigenvectors of L̄, along which ΣK_i⊗L_i + μI is taken to be
-// σ_bρ_b + μ; see [descent.weigh]. A kernel that was not measured, and takes no part, has weights 1.
+// σ_bρ_b + μ; see [blocks.weigh]. A kernel that was not measured, and takes no part, has weights 1.
 func (c *faces) weigh(pt *point) quasinewton.Weighing {
 	return func(V blas.General, rho []float64) []blas.General {
 		t := c.t
