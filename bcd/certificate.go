@@ -1,6 +1,3 @@
-// This file bounds the objective from below over each block, and that of a sum of separable kernels over all L_j, which
-// gives the certificate of a fit.
-
 package bcd
 
 import (
@@ -117,10 +114,10 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 	if err != nil {
 		return 0, form, err
 	}
-	omega, s := t.omega(pt.eta), t.space.inSamples()
-	if s.complete() {
-		yc, cc := s.along(&t.work, pt.X, V)
-		rest := s.dropped / t.mu // ⟨Y,C⟩ outside the outputs at hand, see project
+	omega := t.omega(pt.eta)
+	if t.data.complete() {
+		yc, cc := t.along(pt.X, V)
+		rest := t.data.dropped / t.mu // ⟨Y,C⟩ outside the outputs at hand, see project
 		form = shape{V: V, t: t.bestShape(yc, cc, g, math.Inf(1)), yc: rest, cc: rest / t.mu}
 		top := 0.0
 		for i, v := range form.t {
@@ -131,11 +128,11 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 		return t.lambda * (2*form.yc - t.mu*form.cc - t.tau*top + omega), form, nil
 	}
 	low := t.bestMultiple(&pt.measures, t.tau*raised(g[t.n-1], pt.rounding.G))
-	if s != nil {
-		if low, err = t.lowerOfCells(s, pt, V, g, low); err != nil {
+	if t.data.cells != nil {
+		if low, err = t.lowerOfCells(pt, V, g, low); err != nil {
 			return 0, form, err
 		}
-		low = t.highestBound(s, pt, low)
+		low = t.highestBound(pt, low)
 	}
 	return t.lambda * (low + omega), form, nil
 }
@@ -144,23 +141,20 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 // bestShape leaves the cells; what stays on them, X ← XT on Ω, is not of the forms that T was the best for, but every X
 // gives a bound, at the cost of a product with A_η, and a few such steps bring the bound near the one that the best T
 // would give on a full grid. V and g are eigenvectors and eigenvalues of G.
-func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, low float64) (float64, error) {
-	A, w := s.at(pt.eta, false), &t.work
+func (t *task) lowerOfCells(pt *point, V blas.General, g []float64, low float64) (float64, error) {
+	A, w := t.system.at(pt.eta, false), &t.work
 	X, AX, G := blas.Clone(pt.X), blas.Like(pt.X), blas.NewGeneral(t.n, t.n)
 	left := func() float64 { return pt.cert.objective/t.lambda - t.omega(pt.eta) - low }
 	for range shapeSteps {
-		yc, cc := s.along(w, X, V)
+		yc, cc := t.along(X, V)
 		most := math.Inf(1)
-		if s.convex() { // beyond which coefficients may leave the box; the conjugate is taken for linear
+		if t.data.loss != nil { // beyond which coefficients may leave the box; the conjugate is taken for linear
 			most = 1
 			clear(cc)
 		}
 		w.mulRight(X, X, &linop.Spectral{V: V, S: t.bestShape(yc, cc, g, most)})
-		s.cells.Keep(X, X)
-		if s.convex() {
-			s.loss.Clip(X, t.mu)
-		}
-		PX := s.coefficients(w, X)
+		t.loss.keep(X, t.mu)
+		PX := t.data.coefficients(w, X)
 		A.Apply(AX, PX)
 		w.columns += t.n
 		blas.Mul(t.be, G, true, false, PX, AX)
@@ -169,13 +163,31 @@ func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, 
 		if V, g, err = t.eigen(G); err != nil {
 			return low, err
 		}
-		at := s.dualMeasures(X, t.mu)
+		var at measures
+		t.loss.dual(&at, t.mu, X)
 		gain := t.bestMultiple(&at, t.tau*math.Max(g[t.n-1], 0)) - low
 		if low += math.Max(gain, 0); !(gain > shapeGain*left()) {
 			break
 		}
 	}
 	return low, nil
+}
+
+// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V.
+func (t *task) along(C, V blas.General) (yc, cc []float64) {
+	w := &t.work
+	w.xl, w.tall = blas.Reshape(w.xl, C.Rows, V.Cols), blas.Reshape(w.tall, C.Rows, V.Cols)
+	blas.Mul(w.be, w.xl, false, false, C, V)
+	blas.Mul(w.be, w.tall, false, false, t.data.B, V)
+	yc, cc = make([]float64, V.Cols), make([]float64, V.Cols)
+	for i := range C.Rows {
+		y := blas.Row(w.tall, i)
+		for j, c := range blas.Row(w.xl, i) {
+			yc[j] += c * y[j]
+			cc[j] += c * c
+		}
+	}
+	return yc, cc
 }
 
 // bestMultiple maximises the dual value at s·C less s²·quad over s ≥ 0.
@@ -294,10 +306,10 @@ func (f *sumModel) gaps(pt *point) error {
 		return err
 	}
 	low := t.bestMultiple(&pt.measures, t.tau*f.norm.Conjugate(pt.top))
-	if f.s.cells == nil && pt.dual == nil && low > 0 {
+	if t.data.cells == nil && pt.dual == nil && low > 0 {
 		low = math.Max(low, f.clipped(pt, idx))
 	}
-	rounding := f.s.rounding(pt.fit)
+	rounding := t.data.rounding(pt.fit)
 	pt.cert.gapL = t.gap(pt.cert.objective, t.lambda*low, rounding)
 	if len(idx) == t.m {
 		f.low = math.Max(f.low, t.lambda*low-2*rounding/float64(t.l))
@@ -311,47 +323,24 @@ func (f *sumModel) gaps(pt *point) error {
 // that it cuts, and no eigenvalue above 1, so that it raises λ_max of none of the
 // others. For q = 1 the level is one number, else a share of each λ_max(G_j).
 func (f *sumModel) clipped(pt *point, idx []int) float64 {
-	t := f.t
-	YC, CC := blas.Product(t.be, true, false, pt.X, f.s.Y), blas.NewGeneral(t.n, t.n)
+	t, top := f.t, maxOf(pt.top)
+	YC, CC := blas.Product(t.be, true, false, pt.X, f.s.B), blas.NewGeneral(t.n, t.n)
 	blas.GramOf(t.be, CC, pt.X)
-	top := maxOf(pt.top)
 	rest := f.s.dropped / t.mu
-	M, W := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
 	value := func(share float64) float64 {
-		levelOf := func(j int) float64 {
-			if f.norm.P > 1 {
-				return share * pt.top[j]
-			}
-			return share * top
-		}
-		T := linop.ScaledIdentity(t.n, 1).V
-		for _, j := range idx {
-			level := levelOf(j)
-			if !(pt.top[j] > level) {
-				continue
-			}
-			blas.Mul(t.be, W, false, false, pt.Gs[j], T)
-			blas.Mul(t.be, M, true, false, T, W)
-			V, g, err := t.eigen(M)
-			if err != nil {
-				return 0
-			}
-			if !(g[t.n-1] > level) {
-				continue
-			}
-			for i, v := range g {
-				if g[i] = 1; v > level {
-					g[i] = math.Sqrt(level / v)
-				}
-			}
-			t.work.mulRight(T, T, &linop.Spectral{V: V, S: g})
-		}
-		blas.Mul(t.be, W, false, false, CC, T)
-		cut := make([]float64, len(pt.top))
+		level, cut := make([]float64, t.m), make([]float64, t.m)
 		for j, g := range pt.top {
-			cut[j] = math.Min(g, levelOf(j)) * (1 + clipSlack)
+			if level[j] = share * top; f.norm.P > 1 {
+				level[j] = share * g
+			}
+			cut[j] = math.Min(g, level[j]) * (1 + clipSlack)
 		}
-		at := measures{yc: blas.Inner(YC, T) + rest, cc: blas.Inner(W, T) + rest/t.mu}
+		T, err := f.cutDown(pt, idx, level)
+		if err != nil {
+			return 0
+		}
+		CCT := blas.Product(t.be, false, false, CC, T)
+		at := measures{yc: blas.Inner(YC, T) + rest, cc: blas.Inner(CCT, T) + rest/t.mu}
 		return t.bestMultiple(&at, t.tau*f.norm.Conjugate(cut))
 	}
 	// The level of the optimum is near ⟨G_j,L_j⟩ in the mean.
@@ -359,4 +348,25 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 	steps := int(clipWork / (float64(len(idx)*t.n) * float64(t.n*t.n)))
 	_, best := concave.Section(low, 1, max(clipLeast, min(clipMost, steps)), value)
 	return best
+}
+
+// cutDown is the T of [sumModel.clipped] for the levels of the kernels of idx.
+func (f *sumModel) cutDown(pt *point, idx []int, level []float64) (blas.General, error) {
+	T := linop.ScaledIdentity(f.t.n, 1).V
+	for _, j := range idx {
+		if !(pt.top[j] > level[j]) {
+			continue
+		}
+		V, g, err := f.t.eigen(within(f.t.be, T, pt.Gs[j]))
+		if err != nil {
+			return T, err
+		}
+		for i, v := range g {
+			if g[i] = 1; v > level[j] {
+				g[i] = math.Sqrt(level[j] / v)
+			}
+		}
+		f.t.work.mulRight(T, T, &linop.Spectral{V: V, S: g})
+	}
+	return T, nil
 }

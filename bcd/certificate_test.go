@@ -24,8 +24,8 @@ func at(t *testing.T, p *Problem, eta []float64, L *linop.Spectral, X blas.Gener
 	k := newTask(q, Options{}, 0)
 	pt := k.next(k.start(eta, L), eta, L)
 	blas.Copy(pt.X, X)
-	q.Space.at(eta, false).Apply(pt.AX, pt.X)
-	if _, err := k.measure(pt, k.all); err != nil {
+	q.Space.system().at(eta, false).Apply(pt.AX, pt.X)
+	if err := k.measure(pt, k.all); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.certify(pt); err != nil {

@@ -1,5 +1,3 @@
-// This file writes the state of a fit and reads it back for the same problem.
-
 package bcd
 
 import (
@@ -148,14 +146,14 @@ func (s *State) check(p *Problem) error {
 func (p *Problem) fingerprint() (text string, probes []float64) {
 	s := p.Space
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
-	for out, i := s.outputs(), 0; i < out.Rows; i++ {
+	for out, i := s.shared().targets(), 0; i < out.Rows; i++ {
 		_ = binary.Write(h, binary.LittleEndian, blas.Row(out, i)) // into memory
 	}
 	text = fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, "+
 		"fixed eta %v, fixed L %v",
 		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(),
 		p.Model.fixL())
-	if s := s.inSamples(); s.convex() {
+	if s := s.shared(); s.loss != nil {
 		h.Reset()
 		_ = binary.Write(h, binary.LittleEndian, s.loss.W.Data)
 		text += fmt.Sprintf(", loss %v, weights %016x", s.loss.Loss, h.Sum64())

@@ -1,15 +1,14 @@
-// This file bounds the objective over L at combinations of the coefficients of several points, where cells are missing
-// or weighted.
-
 package bcd
 
 import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/optimize"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 )
 
 // bound is one over L at weights η, and the coefficients of the last points there. The dual value
@@ -31,7 +30,7 @@ type coefficients struct{ X, AX blas.General }
 
 // highestBound is low, or a higher bound over L at the same weights that an earlier point or a combination of
 // coefficients gives.
-func (t *task) highestBound(s *samples, pt *point, low float64) float64 {
+func (t *task) highestBound(pt *point, low float64) float64 {
 	b := &t.overL
 	if b.eta == nil || !slices.Equal(b.eta, pt.eta) {
 		if pt.single {
@@ -40,14 +39,14 @@ func (t *task) highestBound(s *samples, pt *point, low float64) float64 {
 		*b = bound{eta: slices.Clone(pt.eta), low: low}
 	}
 	low = math.Max(low, b.low)
-	if pt.single || s.convex() {
+	if pt.single || t.data.loss != nil {
 		return low
 	}
 	b.low = low
 	if most := t.combinedMost(); most > 1 && (len(b.past) == 0 || &b.past[0].X.Data[0] != &pt.X.Data[0]) {
-		t.remember(s, coefficients{pt.X, pt.AX}, most)
+		t.remember(coefficients{pt.X, pt.AX}, most)
 		U := pt.cert.objective/t.lambda - t.omega(pt.eta)
-		b.low = math.Max(low, t.combined(s, U, low))
+		b.low = math.Max(low, t.combined(U, low))
 	}
 	return b.low
 }
@@ -59,14 +58,14 @@ func (t *task) combinedMost() int {
 }
 
 // remember puts c before the coefficients of earlier points.
-func (t *task) remember(s *samples, c coefficients, most int) {
+func (t *task) remember(c coefficients, most int) {
 	b := &t.overL
 	b.past = slices.Insert(b.past, 0, c)
 	b.parts = slices.Insert(b.parts, 0, []blas.General(nil))
 	if len(b.past) > most {
 		b.past, b.parts = b.past[:most], b.parts[:most]
 	}
-	X := s.coefficients(&t.work, c.X)
+	X := t.data.coefficients(&t.work, c.X)
 	row := make([]blas.General, len(b.past))
 	for j, other := range b.past {
 		row[j] = blas.Product(t.be, true, false, X, other.AX)
@@ -78,92 +77,95 @@ func (t *task) remember(s *samples, c coefficients, most int) {
 	b.parts[0] = row
 }
 
+// mixture is the dual value at combinations Σ a_i·X_i of the coefficients of a [bound], in coordinates z with a = R·z
+// in which its smooth part is 2⟨Rᵀy,z⟩ − ‖z‖² at the choice of L = (τ/n)·I.
+type mixture struct {
+	t *task
+	y []float64    // ⟨Y,X_i⟩
+	M blas.General // μ⟨X_i,X_j⟩
+	R blas.General
+}
+
 // combined is the largest dual value that it finds at combinations of the coefficients, of which one has the value low
 // and the values are at most U. λ_max is smoothed for the search.
-func (t *task) combined(s *samples, U, low float64) float64 {
-	b := &t.overL
-	q, n := len(b.past), t.n
+func (t *task) combined(U, low float64) float64 {
+	past := t.overL.past
+	q := len(past)
 	if q < 2 || !(U > low) {
 		return low
 	}
-	// In coordinates b with a = R·b the smooth part is 2⟨y,b⟩ − ‖b‖² up to the choice of L = (τ/n)·I.
-	y, H := make([]float64, q), blas.NewGeneral(q, q)
-	M := blas.NewGeneral(q, q)
+	m, H := mixture{t: t, y: make([]float64, q), M: blas.NewGeneral(q, q)}, blas.NewGeneral(q, q)
 	for i := range q {
-		y[i] = blas.Inner(s.Y, b.past[i].X)
+		m.y[i] = blas.Inner(t.data.B, past[i].X)
 		for j := range q {
-			M.Data[i*q+j] = t.mu * blas.Inner(b.past[i].X, b.past[j].X)
-			H.Data[i*q+j] = M.Data[i*q+j] + t.tau/float64(n)*blas.Trace(b.parts[i][j])
+			m.M.Data[i*q+j] = t.mu * blas.Inner(past[i].X, past[j].X)
+			H.Data[i*q+j] = m.M.Data[i*q+j] + t.tau/float64(t.n)*blas.Trace(t.overL.parts[i][j])
 		}
 	}
-	R, w, err := t.eigen(H)
+	V, w, err := t.eigen(H)
 	if err != nil {
 		return low
 	}
-	for k, v := range w {
-		if w[k] = 0; v > combinedDrop*maxOf(w) {
-			w[k] = 1 / math.Sqrt(v)
-		}
-	}
-	blas.ScaleColumns(R, w)
-	a, G, P := blas.NewGeneral(q, 1), blas.NewGeneral(n, n), blas.NewGeneral(n, n)
-	// value is the dual value, with λ_max smoothed where smooth > 0, and its gradient.
-	value := func(z []float64, smooth float64, grad []float64) float64 {
-		blas.Mul(t.be, a, false, false, R, blas.General{Rows: q, Cols: 1, Stride: 1, Data: z})
-		blas.Zero(G)
-		v := 0.0
-		for i, p := range a.Data {
-			v += 2 * p * y[i]
-			for j, r := range a.Data {
-				v -= p * r * M.Data[i*q+j]
-				blas.AddScaled(G, p*r, b.parts[i][j])
-			}
-		}
-		V, g, err := t.eigen(G)
-		if err != nil {
-			return math.Inf(-1)
-		}
-		top, sum := g[n-1], 0.0
-		if smooth == 0 {
-			return v - t.tau*top
-		}
-		for i := range g {
-			g[i] = math.Exp((g[i] - top) / smooth)
-			sum += g[i]
-		}
-		if grad != nil {
-			blas.Scal(1/sum, g)
-			blas.ScaleColumns(V, blas.Roots(g))
-			blas.Mul(t.be, P, false, true, V, V)
-			slope := blas.NewGeneral(q, 1)
-			for k := range q {
-				slope.Data[k] = 2 * y[k]
-				for j, r := range a.Data {
-					slope.Data[k] -= 2 * r * (M.Data[k*q+j] + t.tau*blas.Inner(P, b.parts[k][j]))
-				}
-			}
-			blas.Mul(t.be, blas.General{Rows: q, Cols: 1, Stride: 1, Data: grad}, true, false, R, slope)
-			blas.Scal(-1, grad)
-		}
-		return v - t.tau*(top+smooth*math.Log(sum))
-	}
+	roots, inverse := blas.Roots(w), make([]float64, q)
 	z := make([]float64, q) // the last point: R⁻¹·e₁
-	for k := range q {
-		if w[k] > 0 {
-			z[k] = R.Data[k] / square(w[k])
+	for k, v := range w {
+		if v > combinedDrop*maxOf(w) {
+			z[k], inverse[k] = V.Data[k]*roots[k], 1/roots[k]
 		}
 	}
+	m.R = V
+	blas.ScaleColumns(m.R, inverse)
 	for _, share := range []float64{1, 0.1} {
 		smooth := share * (U - low) / t.tau
 		res, _ := optimize.Minimize(optimize.Problem{
-			Func: func(z []float64) float64 { return -value(z, smooth, nil) },
-			Grad: func(grad, z []float64) { value(z, smooth, grad) },
+			Func: func(z []float64) float64 { return -m.value(z, smooth, nil) },
+			Grad: func(grad, z []float64) { m.value(z, smooth, grad) },
 		}, z, &optimize.Settings{MajorIterations: combinedSteps}, &optimize.BFGS{})
 		if res == nil {
 			break
 		}
 		z = res.X
-		low = math.Max(low, value(z, 0, nil))
+		low = math.Max(low, m.value(z, 0, nil))
 	}
 	return low
+}
+
+// value is the dual value at z, with λ_max smoothed where smooth > 0. It fills in the gradient of its negative, unless
+// grad is nil.
+func (m *mixture) value(z []float64, smooth float64, grad []float64) (v float64) {
+	t, parts := m.t, m.t.overL.parts
+	a, G := blas.Product(t.be, false, false, m.R, blas.Vector(z)), blas.NewGeneral(t.n, t.n)
+	Ma := blas.Product(t.be, false, false, m.M, a)
+	v = t.data.dropped / t.mu
+	for i, p := range a.Data {
+		v += p * (2*m.y[i] - Ma.Data[i])
+		for j, r := range a.Data {
+			blas.AddScaled(G, p*r, parts[i][j])
+		}
+	}
+	V, g, err := t.eigen(G)
+	if err != nil {
+		return math.Inf(-1)
+	}
+	top := g[t.n-1]
+	if smooth == 0 {
+		return v - t.tau*top
+	}
+	for i := range g {
+		g[i] = math.Exp((g[i] - top) / smooth)
+	}
+	sum := floats.Sum(g)
+	if grad != nil {
+		P := blas.NewGeneral(t.n, t.n) // of trace 1
+		blas.Scal(1/sum, g)
+		(&linop.Spectral{V: V, S: g}).Dense(t.be, P)
+		for k := range Ma.Data {
+			Ma.Data[k] = 2 * (Ma.Data[k] - m.y[k])
+			for j, r := range a.Data {
+				Ma.Data[k] += 2 * r * t.tau * blas.Inner(P, parts[k][j])
+			}
+		}
+		blas.Mul(t.be, blas.Vector(grad), true, false, m.R, Ma)
+	}
+	return v - t.tau*(top+smooth*math.Log(sum))
 }

@@ -1,5 +1,3 @@
-// This file is the table of the constants that were fitted.
-
 package bcd
 
 // They were fitted on the golden cases of testdata; on classes with ten views of the shape of
@@ -112,6 +110,7 @@ const (
 	topShare      = 0.02 // of the gap asked for that its residual may take
 	topSteps      = 60
 	compressShare = 0.1   // of the gap that eigenvalues of L may cost when the basis is compressed
+	newDirection  = 1e-10 // eigenvalues of what is added to a basis, relative to the largest, that count
 	violation     = 1e-12 // how far above the largest eigenvalue along P one must be, relatively, to count
 )
 

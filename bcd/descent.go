@@ -1,5 +1,3 @@
-// This file is the projected quasi-Newton descent, on the coordinates of product models and of sums alike.
-
 package bcd
 
 import (
@@ -7,10 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/bcd/internal/quasinewton"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // descent is a projected quasi-Newton method (Schmidt, van den Berg, Friedlander and Murphy, 2009) for h as a function
@@ -37,9 +38,8 @@ type descent struct {
 
 // chart is coordinates of the points of a model.
 type chart interface {
-	quasinewton.Set
-	// at is the coordinates of a measured point and the gradient of h there.
-	at(pt *point) (z, g []float64)
+	// Project is that of a [quasinewton.Set].
+	Project(z []float64) ([]*linop.Spectral, error)
 	// from is the point at z, whose output kernels are L, with the coefficients of pt as its start.
 	from(pt *point, z []float64, L []*linop.Spectral) *point
 	// weigh tells the metric of the model at pt.
@@ -58,8 +58,68 @@ type iterate struct {
 }
 
 func (d *descent) iterate(pt *point) *iterate {
-	z, g := d.at(pt)
+	z, g := d.coordinates(pt)
 	return &iterate{pt, z, g}
+}
+
+// coordinates are z = (η, vec L_1 … vec L_k) of a measured point, without what q leaves out, and the gradient of h
+// there.
+func (d *descent) coordinates(pt *point) (z, g []float64) {
+	t, q := d.t, d.q
+	size := q.Weights + len(pt.kernels())*q.Order*q.Order
+	z, g = make([]float64, size), make([]float64, size)
+	if q.Weights > 0 {
+		copy(z, pt.eta)
+		t.reg.Gradient(g[:q.Weights], pt.eta)
+		for j, c := range pt.c {
+			g[j] = t.lambda * (g[j] - c)
+		}
+	}
+	if q.Order == 0 {
+		return z, g
+	}
+	G := pt.Gs
+	if pt.Ls == nil {
+		G = []blas.General{pt.G}
+	}
+	L, slopes := q.Kernels(z), q.Kernels(g)
+	for j, S := range pt.kernels() {
+		S.Dense(t.be, L[j])
+		if G[j].Data != nil {
+			blas.AddScaled(slopes[j], -t.lambda, G[j])
+		}
+	}
+	return z, g
+}
+
+// Slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps
+// the trace: what rounding leaves of tr(dir), times γ, would drown the rest, so
+// it is taken out; likewise for the traces of a sum, or weights, on the simplex.
+func (d *descent) Slope(grad, dir, z []float64) float64 {
+	s, w := blas.Dot(grad, dir), d.q.Weights
+	lp, _ := d.t.reg.(regularizer.Lp)
+	if w > 0 && lp.P == 1 {
+		s += conserved(floats.Sum(dir[:w]), floats.Sum(z[:w]), -blas.Dot(grad[:w], z[:w]))
+	}
+	if d.q.Order > 0 && (d.q.Count == 0 || lp.P == 1) {
+		var change, size float64
+		D, L := d.q.Kernels(dir), d.q.Kernels(z)
+		for j := range D {
+			change += blas.Trace(D[j])
+			size += blas.Trace(L[j])
+		}
+		s += conserved(change, size, -blas.Dot(grad[w:], z[w:]))
+	}
+	return s
+}
+
+// conserved is γ·change with γ = total/size when the change of a sum of the given
+// size is of rounding level, else 0.
+func conserved(change, size, total float64) float64 {
+	if math.Abs(change) <= 0x1p-42*size {
+		return total / size * change
+	}
+	return 0
 }
 
 // minimize iterates until the certificate meets the goal, or no step lowers the objective at the sharpest accuracy.
@@ -132,8 +192,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := slices.Clone(target)
-	blas.Axpy(-1, cur.z, dir)
+	dir := floats.SubTo(make([]float64, len(target)), target, cur.z)
 	slope := math.Min(d.Slope(cur.g, dir, cur.z), 0) // what is positive is rounding
 	ref, tol := slices.Max(d.history), d.stepTol(decrease)
 	for step, try := 1.0, 0; try < backtracks; try++ {
@@ -207,7 +266,7 @@ func (d *descent) check(ctx context.Context, next *iterate) error {
 		if err := d.cover(ctx, pt); err != nil {
 			return err
 		}
-		next.z, next.g = d.at(pt)
+		next.z, next.g = d.coordinates(pt)
 	}
 	if pt.complete {
 		d.since = 0
@@ -220,8 +279,8 @@ func (d *descent) check(ctx context.Context, next *iterate) error {
 // learn shows the move from cur to next to the model.
 func (d *descent) learn(next *iterate) error {
 	s, y := slices.Clone(next.z), slices.Clone(next.g)
-	blas.Axpy(-1, d.cur.z, s)
-	blas.Axpy(-1, d.cur.g, y)
+	floats.Sub(s, d.cur.z)
+	floats.Sub(y, d.cur.g)
 	d.mask(y, d.cur, next)
 	if d.history = append(d.history, next.pt.cert.objective); len(d.history) > historyLen {
 		d.history = d.history[1:]

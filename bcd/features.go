@@ -1,5 +1,3 @@
-// This file is the problem in feature space, whose unknowns are weights of explicit features.
-
 package bcd
 
 import (
@@ -13,24 +11,24 @@ import (
 )
 
 // features is the problem over W = Z_ηᵀC (D×n): Γ_η W L + μW = H_η with
-// Γ_η = S·Γ·S, H_η = S·H and S = diag(√η_j) by blocks (mathematics.md §5.5).
+// Γ_η = S·Γ·S, H_η = S·H and S = diag(√η_j) by blocks (mathematics.md §5.5). The B of its data is H.
 type features struct {
+	data
 	gamma   linop.Operator // Γ = ZᵀZ at unit weights
-	H       blas.General
-	yy      float64
-	l       int
-	blocks  []int     // d_j
-	start   []int     // first row of each block, and D
-	unit    float64   // Γ is divided by it in all that leaves this type
-	size    float64   // the largest mean of a block's diagonal, 1 where Γ is known by products only
-	lengths []float64 // of the columns of Z, nil where Γ is known by products only
-	root    []float64 // √η_j, a row each
-	inner   []float64 // √(η_j/unit): diag(inner)·Γ·diag(inner) is Γ_η
-	eta     []float64
-	scaled  blas.General // S·H
-	in      blas.General // scratch of Apply
-	bad     error        // what the constructor saw
-	rows    *factorRows  // once a sum was asked for
+	blocks  []int          // d_j
+	start   []int          // first row of each block, and D
+	lengths []float64      // of the columns of Z, nil where Γ is known by products only
+	sums    *samples       // the rows that stand for the samples of a sum, once one was asked for
+	featureScratch
+}
+
+// featureScratch is what depends on the weights.
+type featureScratch struct {
+	root   []float64 // √η_j, a row each
+	inner  []float64 // √(η_j/unit): diag(inner)·Γ·diag(inner) is Γ_η
+	eta    []float64
+	scaled blas.General // S·H
+	in     blas.General // scratch of Apply
 }
 
 // NewFeatures is the space of weights W (D×n) for explicit factors K_j = Z_j Z_jᵀ,
@@ -66,38 +64,49 @@ func NewFeaturesOperator(gamma linop.Operator, H blas.General, yy float64, l int
 
 func newFeatures(H blas.General, yy float64, l int, blocks []int, rows, cols int) *features {
 	f := &features{
-		H: H, yy: yy, l: l, unit: 1, size: 1, blocks: slices.Clone(blocks),
-		start: make([]int, len(blocks)+1),
+		data: data{
+			B: H, l: l, yy: yy, unit: 1, features: true, sizeK: 1,
+			sizeY: math.Sqrt(yy) / math.Sqrt(float64(l*H.Cols)),
+		},
+		blocks: slices.Clone(blocks), start: make([]int, len(blocks)+1),
 	}
 	for j, d := range blocks {
 		f.start[j+1] = f.start[j] + d
 	}
-	if f.bad = f.validate(rows, cols); f.bad != nil {
-		return f
+	if f.bad = f.validate(rows, cols); f.bad == nil {
+		f.makeScratch()
 	}
-	return f.withTargets(H)
+	return f
+}
+
+func (f *features) makeScratch() {
+	D := f.Dim()
+	f.featureScratch = featureScratch{
+		scaled: blas.Like(f.B), root: make([]float64, D), inner: make([]float64, D),
+		eta: make([]float64, len(f.blocks)),
+	}
 }
 
 func (f *features) validate(rows, cols int) error {
 	D := f.start[len(f.blocks)]
 	switch {
-	case rows != cols || rows != f.H.Rows:
-		return fmt.Errorf("%w: Γ is %d×%d, H is %d×%d", ErrInput, rows, cols, f.H.Rows, f.H.Cols)
+	case rows != cols || rows != f.B.Rows:
+		return fmt.Errorf("%w: Γ is %d×%d, H is %d×%d", ErrInput, rows, cols, f.B.Rows, f.B.Cols)
 	case D != rows || slices.ContainsFunc(f.blocks, func(d int) bool { return d < 0 }):
 		return fmt.Errorf("%w: the blocks %v hold %d columns, Γ is %d×%d", ErrInput, f.blocks, D, rows, cols)
-	case f.H.Cols < 1 || f.l < 1 || D < 1:
-		return fmt.Errorf("%w: %d samples, H is %d×%d", ErrInput, f.l, f.H.Rows, f.H.Cols)
+	case f.B.Cols < 1 || f.l < 1 || D < 1:
+		return fmt.Errorf("%w: %d samples, H is %d×%d", ErrInput, f.l, f.B.Rows, f.B.Cols)
 	case !(f.yy >= 0) || math.IsInf(f.yy, 0):
 		return fmt.Errorf("%w: ‖Y‖² is %g", ErrInput, f.yy)
 	}
-	return checkFinite("H", f.H)
+	return checkFinite("H", f.B)
 }
 
 func (f *features) checkGamma(Gamma blas.General) error {
 	if err := checkFinite("Γ", Gamma); err != nil {
 		return err
 	}
-	f.size, f.lengths = 0, make([]float64, Gamma.Rows)
+	f.sizeK, f.lengths = 0, make([]float64, Gamma.Rows)
 	for j := range f.blocks {
 		trace := 0.0
 		for i := f.start[j]; i < f.start[j+1]; i++ {
@@ -108,51 +117,23 @@ func (f *features) checkGamma(Gamma blas.General) error {
 			f.lengths[i] = math.Sqrt(v)
 			trace += v / float64(f.l)
 		}
-		f.size = math.Max(f.size, trace)
+		f.sizeK = math.Max(f.sizeK, trace)
 	}
 	return nil
 }
 
-func (f *features) sizes() (y, k float64) {
-	return math.Sqrt(f.yy) / math.Sqrt(float64(f.l*f.H.Cols)), f.size
+func (f *features) Kernels() int   { return len(f.blocks) }
+func (f *features) system() system { return f }
+
+func (f *features) with(d data) Space {
+	g := *f
+	g.data, g.sums = d, nil
+	g.makeScratch()
+	return &g
 }
-
-func (f *features) inUnits(y, k float64) (Space, float64) {
-	H := blas.Clone(f.H)
-	blas.Scal(1/y, H.Data)
-	blas.Scal(1/math.Sqrt(k), H.Data)
-	g := f.withTargets(H)
-	g.yy, g.unit = f.yy/y/y, k
-	return g, math.Sqrt(k)
-}
-
-// rounding is that of ‖F − Y‖² = ‖Y‖² − 2⟨H, WL⟩ + ⟨WL, ΓWL⟩.
-func (f *features) rounding(float64) float64 { return 0x1p-50 * f.yy }
-
-func (f *features) Samples() int          { return f.l }
-func (f *features) Outputs() int          { return f.H.Cols }
-func (f *features) Kernels() int          { return len(f.blocks) }
-func (f *features) Unknowns() int         { return f.H.Rows }
-func (f *features) check() error          { return f.bad }
-func (f *features) inSamples() *samples   { return nil }
-func (f *features) mixed() bool           { return false }
-func (f *features) normY2() float64       { return f.yy }
-func (f *features) outputs() blas.General { return f.H }
 
 // Dim is D.
-func (f *features) Dim() int { return f.H.Rows }
-
-// residualScale is ‖Y‖·√(μ/λ_max(L))/‖H_η‖, 1 at most: a residual R of the system in
-// W raises the objective by (1/l)·tr(RᵀR·L·(Γ_η⊗L + μI)⁻¹) ≤ λ_max(L)·‖R‖²/(lμ),
-// one in C by ‖R‖²/l.
-func (f *features) residualScale(eta []float64, L *linop.Spectral, mu float64) float64 {
-	f.setWeights(eta)
-	scale := math.Sqrt(f.yy*mu/maxOf(L.S)) / blas.Frob(f.scaled)
-	if !(scale < 1) { // also where L or H is 0
-		return 1
-	}
-	return scale
-}
+func (f *features) Dim() int { return f.B.Rows }
 
 // Apply computes dst = Γ_η·x.
 func (f *features) Apply(dst, x blas.General) {
@@ -188,11 +169,11 @@ func (f *features) setWeights(eta []float64) {
 		fill(f.root[f.start[j]:f.start[j+1]], math.Sqrt(e))
 		fill(f.inner[f.start[j]:f.start[j+1]], math.Sqrt(e/f.unit))
 	}
-	blas.ScaleRows(f.scaled, f.root, f.H)
+	blas.ScaleRows(f.scaled, f.root, f.B)
 }
 
-// traceOf estimates by uᵀΓ_ηu, u of independent entries of variance 1/3.
-func (f *features) traceOf(eta []float64) float64 {
+// trace estimates by uᵀΓ_ηu, u of independent entries of variance 1/3.
+func (f *features) trace(eta []float64) float64 {
 	f.setWeights(eta)
 	u, v := probeVector(f.Dim()), blas.NewGeneral(f.Dim(), 1)
 	f.Apply(v, u)
@@ -227,19 +208,6 @@ func (f *features) probe() []float64 {
 	return v
 }
 
-func (f *features) project(be blas.Backend, P blas.General) Space {
-	return f.withTargets(blas.Product(be, false, false, f.H, P))
-}
-
-// withTargets is f with another H.
-func (f *features) withTargets(H blas.General) *features {
-	g := *f
-	g.H, g.scaled = H, blas.NewGeneral(f.Dim(), H.Cols)
-	g.root, g.inner, g.eta = make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, len(f.blocks))
-	g.in, g.rows = blas.General{}, nil
-	return &g
-}
-
 // half is Z_ηᵀC at C = (Y − Z_η·W·L)/μ, as measure has it.
 func (f *features) half(t *task, pt *point) (blas.General, linop.Operator) {
 	f.setWeights(pt.eta)
@@ -255,7 +223,7 @@ func (f *features) half(t *task, pt *point) (blas.General, linop.Operator) {
 // for that of the rounded product W·L, whose rounding only fit has to allow for.
 func (f *features) measure(t *task, pt *point, c []float64, idx []int) {
 	f.setWeights(pt.eta)
-	D, w, m, W, L := f.H.Rows, &t.work, &pt.measures, pt.X, pt.L
+	D, w, m, W, L := f.Dim(), &t.work, &pt.measures, pt.X, pt.L
 	w.xl, w.tall = blas.Reshape(w.xl, D, t.n), blas.Reshape(w.tall, D, t.n)
 	WL, V := w.xl, w.tall
 	w.mulRight(WL, W, L)
@@ -326,7 +294,7 @@ func (f *features) coefficients(V blas.General, terms float64, m *measures, mu, 
 	for j, first := range f.start[:len(f.blocks)] {
 		sum := 0.0 // of the squared rounding of the rows
 		for i := first; i < f.start[j+1]; i++ {
-			v, h := blas.Row(V, i), blas.Row(f.H, i)
+			v, h := blas.Row(V, i), blas.Row(f.B, i)
 			size := blas.Nrm2(h)
 			if f.lengths == nil {
 				size += blas.Nrm2(v)
@@ -378,9 +346,9 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 
 func (f *features) quadratic(t *task, pt *point, q *quadratic) {
 	f.setWeights(pt.eta)
-	n, be, W := t.n, t.be, pt.X
+	be, W := t.be, pt.X
 	q.YY = f.yy
-	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
+	q.reshape(t.n)
 	blas.Mul(be, q.AtA, true, false, W, pt.AX)
 	blas.Symmetrize(q.AtA)
 	blas.Mul(be, q.AtY, true, false, W, f.scaled)

@@ -55,7 +55,7 @@ func TestResidualScale(t *testing.T) {
 	mu := p.Lambda * float64(f.l)
 	exact := solveExactly(t, *p, eta, L)
 	least := at(t, p, eta, L, exact).cert.objective
-	scale := f.residualScale(eta, L, mu)
+	scale := newTask(mustCheck(t, p), Options{}, 0).residualScale(&point{eta: eta, L: L})
 	if !(scale < 0.5) {
 		t.Fatalf("scale %g: the problem tells nothing", scale)
 	}

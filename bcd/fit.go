@@ -1,5 +1,3 @@
-// This file runs a fit: it evaluates points, keeps the best certified one, and describes the result.
-
 package bcd
 
 import (
@@ -49,6 +47,8 @@ type model interface {
 	finish(ctx context.Context) error
 	// freedom is that of every output at the point to return, nil where it is not defined.
 	freedom(ctx context.Context) ([]float64, error)
+	// terms are the K_j and L_j of the linear system at pt.
+	terms(ctx context.Context, pt *point) []linop.Term
 }
 
 func newFit(p *Problem, opt Options, rho float64, b basis, u units) *fit {
@@ -65,8 +65,8 @@ type method func(ctx context.Context, pt *point, goal float64) error
 var methods = map[string]func(p *productModel) method{
 	"closed":  func(p *productModel) method { return p.closed },
 	"reduced": func(p *productModel) method { return (&reduced{productModel: p}).minimize },
-	"paper":   paper,
-	"okl":     okl,
+	"paper":   alternating,
+	"okl":     alternating,
 }
 
 // run minimises from pt, which is certified, and describes where it ends.
@@ -208,7 +208,22 @@ func (f *fit) tolFor(pt *point, share, goal float64) float64 {
 		gap = goal // this C step is the last, unless the gap that it leaves exceeds the goal
 	}
 	tol := math.Min(f.loosest, share*math.Max(gap, goal))
-	return math.Max(innerTightest, tol*f.t.space.residualScale(pt.eta, pt.L, f.t.mu))
+	return math.Max(innerTightest, tol*f.t.residualScale(pt))
+}
+
+// residualScale is what a relative residual in Y is to be multiplied by for one in B_η to leave the objective as near
+// its minimum, at the most: in feature space ‖Y‖·√(μ/λ_max(L))/‖H_η‖, 1 at most. A residual R of the system in
+// W raises the objective by (1/l)·tr(RᵀR·L·(Γ_η⊗L + μI)⁻¹) ≤ λ_max(L)·‖R‖²/(lμ),
+// one in C by ‖R‖²/l.
+func (t *task) residualScale(pt *point) float64 {
+	if !t.data.features {
+		return 1
+	}
+	scale := math.Sqrt(t.data.yy*t.mu/maxOf(pt.L.S)) / blas.Frob(t.system.rhs(pt.eta))
+	if !(scale < 1) { // also where L or H is 0
+		return 1
+	}
+	return scale
 }
 
 func (f *fit) trace(pt *point) error {
@@ -255,32 +270,37 @@ func (f *fit) explained(err error) error {
 func (f *fit) soundKernels() bool {
 	u := probeVector(f.t.space.Unknowns())
 	v := blas.Like(u)
-	f.t.space.at(f.t.weights(f.best), false).Apply(v, u)
+	f.t.system.at(f.t.weights(f.best), false).Apply(v, u)
 	return checkFinite("", v) == nil
 }
 
 // begin makes coefficients of the caller's the X of pt.
 func (f *fit) begin(pt *point, C blas.General) {
 	if P := f.basis.P; P.Data == nil {
-		blas.Copy(pt.X, C)
+		pt.X = blas.Clone(C)
 	} else {
-		blas.Mul(f.t.be, pt.X, false, false, C, P)
+		pt.X = blas.Product(f.t.be, false, false, C, P)
 	}
 	blas.Scal(1/f.units.x, pt.X.Data)
-	f.t.space.inSamples().inward(pt.X)
+	pt.X = f.t.data.inward(f.t.be, pt.X)
 }
 
 // solution is copies of C, of L or Σ_j L_j, and of the L_j of a sum, for all outputs, in the caller's units.
 func (f *fit) solution(pt *point) (X blas.General, L *linop.Spectral, Ls []*linop.Spectral) {
-	if L = pt.L; pt.Ls != nil {
-		for _, one := range pt.Ls {
-			_, one = f.units.restore(blas.General{}, f.basis.restoreL(f.t.be, one))
-			Ls = append(Ls, one)
-		}
-		L = f.t.total(pt.Ls)
+	whole := func(L *linop.Spectral) *linop.Spectral {
+		L = f.basis.restoreL(f.t.be, L)
+		blas.Scal(f.units.L, L.S)
+		return L
 	}
-	X, L = f.units.restore(f.t.space.inSamples().outward(f.basis.restoreX(f.t, pt)), f.basis.restoreL(f.t.be, L))
-	return X, L, Ls
+	X = f.t.data.outward(f.t.be, f.basis.restoreX(f.t, pt))
+	blas.Scal(f.units.x, X.Data)
+	if pt.Ls == nil {
+		return X, whole(pt.L), nil
+	}
+	for _, one := range pt.Ls {
+		Ls = append(Ls, whole(one))
+	}
+	return X, whole(f.t.total(pt.Ls)), Ls
 }
 
 // result describes the point to return and ends the fit.
@@ -294,16 +314,13 @@ func (f *fit) result() *Result {
 		OuterIterations: f.iter, SylvesterSolves: f.cost.solves, KernelMultiplies: f.cost.columns,
 		Solver: f.opt.Solver, Sylvester: f.cost.solver, Constants: f.constants(),
 	}
-	f.t.space.inSamples().until(context.Background())
+	f.t.data.until(context.Background())
 	f.model, f.t.work, f.t.spectrum = nil, work{}, spectrum{}
 	pt.AX, pt.measures = blas.General{}, measures{}
 	f.basis.collect()
-	if pt.Ls == nil {
-		X, L := f.basis.handOver(f.t, pt)
-		res.C, res.L = f.units.restore(f.t.space.inSamples().outward(X), L)
-		return res
+	if pt.Ls != nil {
+		res.LowerBound = f.units.value(math.Max(0, pt.cert.objective-pt.cert.gapL))
 	}
-	res.LowerBound = f.units.value(math.Max(0, pt.cert.objective-pt.cert.gapL))
 	res.C, res.L, res.Ls = f.solution(pt)
 	return res
 }

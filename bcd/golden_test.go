@@ -250,7 +250,7 @@ func TestFeaturesOperator(t *testing.T) {
 		f.gamma.Apply(dst, x)
 	}}
 	byProducts := *stored
-	byProducts.Space = NewFeaturesOperator(op, f.H, f.yy, f.l, f.blocks)
+	byProducts.Space = NewFeaturesOperator(op, f.B, f.yy, f.l, f.blocks)
 	for _, system := range []string{"rotated", "eigen"} {
 		opt := Options{Solver: "reduced", Sylvester: system, Tol: 1e-6}
 		want, err := Solve(context.Background(), stored, opt)
@@ -267,7 +267,7 @@ func TestFeaturesOperator(t *testing.T) {
 				want.Objective)
 		}
 	}
-	wrong := NewFeaturesOperator(op, f.H, f.yy, f.l, f.blocks[1:])
+	wrong := NewFeaturesOperator(op, f.B, f.yy, f.l, f.blocks[1:])
 	byProducts.Space = wrong
 	if _, err := Solve(context.Background(), &byProducts, Options{}); !errors.Is(err, ErrInput) {
 		t.Errorf("blocks that do not fit: %v", err)

@@ -1,5 +1,3 @@
-// This file fits thousands of outputs within a basis of output directions that grows.
-
 package bcd
 
 import (
@@ -7,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/lanczos"
@@ -65,17 +65,24 @@ func (g *gradient) Apply(dst, x blas.General) {
 	blas.Gemm(g.be, true, false, 1/g.mu, g.B, z, 1, dst)
 }
 
+// times is G·x.
+func (g *gradient) times(x blas.General) blas.General {
+	dst := blas.Like(x)
+	g.Apply(dst, x)
+	return dst
+}
+
 // gradientAt is the operator T·G·T at pt: that of C·T, whose part within P is that of C times V·diag(t)·Vᵀ.
 func (p *productModel) gradientAt(ctx context.Context, pt *point, form shape) *gradient {
 	t := p.t
 	t.form(ctx, pt.eta, false)
-	E, A := t.space.half(t, pt)
+	E, A := t.system.half(t, pt)
 	if form.V.Data != nil {
 		ET := blas.Like(E)
 		t.work.mulRight(ET, E, &linop.Spectral{V: form.V, S: form.t})
 		E = ET
 	}
-	return &gradient{be: t.be, P: p.basis.P, E: inside(t, pt, E), B: p.basis.whole.rhs(pt.eta), A: A, mu: t.mu}
+	return &gradient{be: t.be, P: p.basis.P, E: inside(t, pt, E), B: p.basis.whole.system().rhs(pt.eta), A: A, mu: t.mu}
 }
 
 // shape is the coefficients C·T that a bound from below is taken at: T is
@@ -163,7 +170,7 @@ func (p *productModel) compress(pt *point, goal float64) {
 	}
 	f.basis.P, pt.X, pt.AX, pt.G = along(f.basis.P), along(pt.X), along(pt.AX), within(t.be, V, pt.G)
 	pt.L = &linop.Spectral{V: linop.ScaledIdentity(k, 1).V, S: slices.Clone(pt.L.S[:k])}
-	t.setOutputs(f.basis.whole.project(t.be, f.basis.P))
+	t.setOutputs(project(f.basis.whole, t.be, f.basis.P))
 }
 
 // extend makes pt, and the fit, those of the basis [P Z].
@@ -173,13 +180,13 @@ func (p *productModel) extend(ctx context.Context, pt *point, Z blas.General) er
 	if Z.Cols > 0 {
 		f.basis.P = linop.Orthonormal(t.be, blas.SideBySide(f.basis.P, Z))
 	}
-	t.setOutputs(f.basis.whole.project(t.be, f.basis.P))
+	t.setOutputs(project(f.basis.whole, t.be, f.basis.P))
 	if err := p.outputsChanged(); err != nil {
 		return err
 	}
 	X := blas.NewGeneral(N, t.n)
 	A := t.form(ctx, pt.eta, false)
-	blas.AddScaled(X, 1/t.mu, t.space.rhs(pt.eta))
+	blas.AddScaled(X, 1/t.mu, t.system.rhs(pt.eta))
 	blas.Copy(blas.View(X, 0, 0, N, q), pt.X)
 	V := blas.NewGeneral(t.n, pt.L.Rank())
 	blas.Copy(blas.View(V, 0, 0, q, V.Cols), pt.L.V)
@@ -206,20 +213,14 @@ func (p *productModel) directions(ctx context.Context, pt *point) (blas.General,
 	S := blas.NewGeneral(n, k+topBlock)
 	blas.Mul(t.be, blas.View(S, 0, 0, n, k), false, false, f.basis.P, blas.View(pt.L.V, 0, 0, q, k))
 	linop.FillNormal(blas.View(S, 0, k, n, topBlock), t.seed)
-	W := blas.NewGeneral(n, S.Cols)
-	op.Apply(W, S)
-	Z := linop.Outside(t.be, f.basis.P, W)
+	Z := linop.Outside(t.be, f.basis.P, op.times(S))
 	if Z.Cols == 0 {
 		return Z, nil
 	}
-	W = blas.NewGeneral(n, Z.Cols)
-	op.Apply(W, Z)
-	Z = linop.Outside(t.be, f.basis.P, blas.SideBySide(Z, W))
+	Z = linop.Outside(t.be, f.basis.P, blas.SideBySide(Z, op.times(Z)))
 	// Rayleigh–Ritz: TGT on [P Z].
 	z := Z.Cols
-	GZ, M := blas.NewGeneral(n, z), blas.NewGeneral(q+z, q+z)
-	op.Apply(GZ, Z)
-	TGT := form.within(t.be, pt.G)
+	GZ, M, TGT := op.times(Z), blas.NewGeneral(q+z, q+z), form.within(t.be, pt.G)
 	blas.Copy(blas.View(M, 0, 0, q, q), TGT)
 	_, old, err := t.eigen(TGT)
 	if err != nil {
@@ -227,37 +228,31 @@ func (p *productModel) directions(ctx context.Context, pt *point) (blas.General,
 	}
 	blas.Mul(t.be, blas.View(M, q, 0, z, q), true, false, GZ, f.basis.P)
 	blas.Mul(t.be, blas.View(M, q, q, z, z), true, false, Z, GZ)
-	theta := make([]float64, q+z)
-	if err := t.be.Syevd(M, theta); err != nil {
+	M, theta, err := t.eigen(M)
+	if err != nil {
 		return Z, err
 	}
-	return p.chosen(Z, blas.View(M, q, 0, z, q+z), theta, old[q-1], room), nil
+	return p.chosen(Z, blas.View(M, q, 0, z, q+z), theta, old[q-1], room)
 }
 
 // chosen are at most room combinations of the columns of Z: the leading left singular vectors of
 // its part of the eigenvectors with θ > top, weighted by √(θ − top).
-func (p *productModel) chosen(Z, vectors blas.General, theta []float64, top float64, room int) blas.General {
-	t := p.t
-	z := Z.Cols
+func (p *productModel) chosen(
+	Z, vectors blas.General, theta []float64, top float64, room int,
+) (blas.General, error) {
 	above := linop.Leading(vectors, theta, top*(1+violation))
 	if above.Rank() == 0 {
-		return blas.General{}
+		return blas.General{}, nil
 	}
-	for b := range above.S {
-		above.S[b] -= top
+	floats.AddConst(-top, above.S)
+	D := blas.NewGeneral(Z.Cols, Z.Cols)
+	above.Dense(p.t.be, D)
+	lead, err := linop.NewSpectral(p.t.be, D, newDirection)
+	if err != nil {
+		return Z, err
 	}
-	D, d := blas.NewGeneral(z, z), make([]float64, z)
-	above.Dense(t.be, D)
-	if t.be.Syevd(D, d) != nil {
-		return Z
-	}
-	keep := 0
-	for keep < min(z, room) && d[z-1-keep] > 1e-10*d[z-1] {
-		keep++
-	}
-	out := blas.NewGeneral(Z.Rows, keep)
-	blas.Mul(t.be, out, false, false, Z, blas.View(D, 0, z-keep, z, keep))
-	return linop.Outside(t.be, p.basis.P, out)
+	V := blas.View(lead.V, 0, 0, Z.Cols, min(lead.Rank(), room))
+	return linop.Outside(p.t.be, p.basis.P, blas.Product(p.t.be, false, false, Z, V)), nil
 }
 
 // within is T·G·T for the G within P.

@@ -1,5 +1,3 @@
-// This file is the problem in sample space for losses other than the squared one, and the descent for those with kinks.
-
 package bcd
 
 import (
@@ -14,85 +12,197 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// NewLoss is [NewWeighted] for the loss (1/l)Σ w_ij·φ(Y_ij, F_ij). The unknown is C, and with u = 2μC, v = u/w,
-//
-//	Σ w·φ(Y, F) + μ·tr(CᵀK_ηCL)  ≥  l·min  ≥  Σ w·ψ*(v) − μ·tr(CᵀK_ηCL)
-//
-// for every C whose v lies in the box of the loss, which every C here does (mathematics.md §15). C is linear in the
-// lower bound's kernels and L, so that derivatives, certificates and methods are those of the squared loss.
-// With constants, column j of the predictions is that of F and a number b_j that is learned too: the left side is the
-// least over b, the right side holds for coefficients whose columns add up to 0, and kernels are centred, which these
-// do not see (mathematics.md §17).
-// The solvers paper and okl, whose L step is that of the squared loss, do not take others.
-func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, constants bool) Space {
-	if l.Kind == loss.Squared && !constants {
-		return NewWeighted(K, Y, W)
+// fidelity is what a fit needs of its loss.
+type fidelity interface {
+	// value is the loss of the predictions F, 0 where no target is observed.
+	value(F blas.General) float64
+	// dual fills in the measures that the lower side of the certificate at X takes.
+	dual(m *measures, mu float64, X blas.General)
+	// residual is that of the C step which has led to X and its F, relative to its right side.
+	residual(m *measures, mu float64, X, F blas.General) float64
+	// curvature is the mean over all cells of ½w·∂²φ/∂F² at the predictions F.
+	curvature(F blas.General) float64
+	// keep moves X to the nearest that is 0 off the cells, and in the box of the loss.
+	keep(X blas.General, mu float64)
+}
+
+// fidelity is that of the loss of d.
+func (d *data) fidelity() fidelity {
+	if d.loss == nil {
+		return squares{d}
 	}
-	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1}
-	if s.bad = checkCellWeights(Y, W); s.bad == nil {
-		if s.bad = l.Check(); s.bad != nil {
-			s.bad = fmt.Errorf("%w: %w", ErrInput, s.bad)
-		}
+	return others{d.loss, d}
+}
+
+// squares are those of the squared loss.
+type squares struct{ *data }
+
+func (s squares) value(F blas.General) float64 { return distance2(F, s.B) + s.dropped }
+
+func (s squares) dual(m *measures, mu float64, X blas.General) {
+	m.yc, m.cc = blas.Inner(s.B, X)+s.dropped/mu, square(blas.Frob(X))+s.dropped/(mu*mu)
+}
+
+func (s squares) residual(_ *measures, mu float64, X, F blas.General) float64 {
+	R := blas.Clone(F)
+	blas.AddScaled(R, mu, X)
+	return math.Sqrt(distance2(R, s.B)) / math.Max(blas.Frob(s.B), math.SmallestNonzeroFloat64)
+}
+
+func (s squares) curvature(blas.General) float64 {
+	if s.cells == nil {
+		return 1
 	}
-	if s.bad != nil {
-		return s
+	return s.cells.Mean()
+}
+
+func (s squares) keep(X blas.General, _ float64) { s.cells.Keep(X, X) }
+
+// otherLoss is a loss other than the squared one, or one with constants that are learned beside the coefficients.
+type otherLoss struct {
+	loss.Cells
+	held  bool      // its rounding stays, and the certificate is of the rounded loss
+	shift []float64 // that Y is less than the targets, in every column, where constants are learned; nil for 0
+}
+
+// losses gives the cells a loss.
+func (s *samples) losses(l loss.Loss, weight func(i, j int) float64, constants bool) error {
+	if err := l.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	s.rows = observedRows(Y)
+	Y, other := s.B, new(otherLoss)
 	if constants && l.Kind != loss.Logistic { // numbers near 0 keep more digits of F
-		s.shift = make([]float64, Y.Cols)
-		for j := range s.shift {
+		other.shift = make([]float64, Y.Cols)
+		for j := range other.shift {
 			for i := range Y.Rows {
-				if y := Y.Data[i*Y.Stride+j]; s.shift[j] == 0 && weightAt(W, i, j) > 0 && !math.IsNaN(y) {
-					s.shift[j] = y
+				if other.shift[j] == 0 && weight(i, j) > 0 {
+					other.shift[j] = Y.Data[i*Y.Stride+j]
 				}
 			}
 		}
 		Y = blas.Clone(Y)
 		for i := range Y.Rows {
-			blas.Axpy(-1, s.shift, blas.Row(Y, i))
+			blas.Axpy(-1, other.shift, blas.Row(Y, i))
 		}
 	}
-	cells, err := loss.NewCells(l, Y, func(i, j int) float64 { return weightAt(W, i, j) }, constants)
+	cells, err := loss.NewCells(l, Y, weight, constants)
 	if err != nil {
-		s.bad = fmt.Errorf("%w: %w", ErrInput, err)
-		return s
+		return fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	s.loss, s.Y, s.yy = *cells, cells.Y, cells.Zero
-	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return s.loss.W.Data[i*Y.Cols+j] > 0 })
-	return s
+	other.Cells, s.loss = *cells, other
+	s.B, s.yy = cells.Y, cells.Zero
+	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return cells.W.Data[i*Y.Cols+j] > 0 })
+	return nil
 }
 
-// convex reports whether the loss is not the squared one, or constants are learned beside the coefficients.
-func (s *samples) convex() bool { return s != nil && s.loss.Y.Data != nil }
+// kinked reports whether the loss has kinks that its coefficients are found without.
+func (o *otherLoss) kinked() bool { return o != nil && o.Kind == loss.Quantile }
+
+// hold makes the loss that is minimised and certified the one that the last C step has rounded, or the one given.
+func (o *otherLoss) hold(on bool) {
+	if o != nil {
+		o.held = on
+	}
+}
+
+// rounded reports whether a rounded loss is minimised and certified.
+func (o *otherLoss) rounded() bool { return o != nil && o.held }
+
+// minimized is the loss of the cells that the certificate is of: as given or, while held, rounded.
+func (o *otherLoss) minimized() *loss.Cells {
+	if o.held {
+		return &o.Cells
+	}
+	return o.Exact()
+}
+
+type others struct {
+	*otherLoss
+	d *data
+}
+
+func (o others) value(F blas.General) float64 { return o.minimized().Sum(F) }
+
+func (o others) dual(m *measures, mu float64, X blas.General) {
+	m.yc, m.cc = blas.Inner(o.Y, X), 0
+	o.Each(func(at int, _, w float64) { m.cc += X.Data[at] * (X.Data[at] / w) })
+	m.dual = o.minimized().Multiples(X, mu)
+}
+
+// residual is √((P − D)/P₀) for the two sides of the certificate at fixed kernels and P₀ the loss of the function 0:
+// what a relative residual is for the squared loss. It is (P − D)/P for quantiles, whose coefficients are those of a
+// rounded loss: they leave that gap, and derivatives of an objective which is as near.
+func (o others) residual(m *measures, mu float64, _, _ blas.General) float64 {
+	gap := math.Max(0, m.fit+2*mu*m.form-mu*m.conjugate(mu, 1))
+	if o.kinked() && !o.held {
+		return gap / math.Max(m.fit+mu*m.form, math.SmallestNonzeroFloat64)
+	}
+	return math.Sqrt(gap / math.Max(o.Zero, math.SmallestNonzeroFloat64))
+}
+
+// A quantile has the curvature of the loss whose kinks the last C step has rounded.
+func (o others) curvature(F blas.General) (mean float64) {
+	o.Settle(F)
+	o.Each(func(at int, y, w float64) {
+		_, curvature := o.SlopeAt(at, y, F.Data[at])
+		mean += w * curvature / 2
+	})
+	return mean / float64(len(F.Data))
+}
+
+func (o others) keep(X blas.General, mu float64) {
+	o.d.cells.Keep(X, X)
+	o.Clip(X, mu)
+}
+
+// measureFit fills in what m tells of the predictions F = KCL, which it overwrites, and of X.
+func (t *task) measureFit(m *measures, X, F blas.General) {
+	if t.data.cells != nil {
+		t.data.cells.Project(F, F)
+	}
+	m.norm = blas.Inner(X, F)
+	m.form, m.fit = m.norm, t.loss.value(F)
+	t.loss.dual(m, t.mu, X)
+}
+
+// predict is F = K_ηCL of pt, in scratch.
+func (t *task) predict(pt *point) blas.General {
+	F := blas.Reshape(t.work.xl, pt.X.Rows, t.n)
+	t.work.xl = F
+	t.work.mulRight(F, pt.AX, pt.L)
+	return F
+}
 
 // constants are the b of the best point of a fit; nil where they are not learned.
 func (f *fit) constants() []float64 {
-	s, pt := f.t.space.inSamples(), f.best
-	if s == nil || !s.loss.Free {
+	other, pt := f.t.data.loss, f.best
+	if other == nil || !other.Free {
 		return nil
 	}
-	F := blas.Like(pt.X)
-	add := func(K linop.Operator, L *linop.Spectral) {
-		KX, one := blas.Like(pt.X), blas.Like(pt.X)
-		K.Apply(KX, pt.X)
-		f.t.work.mulRight(one, KX, L)
+	F, KX, one := blas.Like(pt.X), blas.Like(pt.X), blas.Like(pt.X)
+	for _, term := range f.model.terms(context.Background(), pt) {
+		term.K.(*linop.Centered).A.Apply(KX, pt.X)
+		f.t.work.mulRight(one, KX, term.L)
 		blas.AddScaled(F, 1, one)
 	}
-	if pt.Ls == nil {
-		s.setWeights(pt.eta)
-		add(s.K, pt.L)
-	}
-	for j, L := range pt.Ls {
-		if L.Rank() > 0 {
-			add(sampleTerm{s, j}, L)
-		}
-	}
-	exact := s.loss.Exact()
+	exact := other.Exact()
 	exact.Settle(F)
-	if s.shift != nil {
-		blas.Axpy(1, s.shift, exact.Offset)
+	if other.shift != nil {
+		blas.Axpy(1, other.shift, exact.Offset)
 	}
 	return exact.Offset
+}
+
+// lossStep performs the C step for a loss other than the squared one. Its linear systems are solve's.
+func (f *fit) lossStep(
+	ctx context.Context, n *semismooth.Newton, pt *point, tol float64, terms []linop.Term,
+	solve func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error,
+) error {
+	other := f.t.data.loss
+	return n.Minimize(ctx, pt.X, semismooth.Problem{
+		Cells: &other.Cells, Mu: f.t.mu, Hold: other.held, Solve: solve,
+		Map: &linop.KroneckerSum{Terms: terms, Backend: f.t.be},
+	}, tol)
 }
 
 // LossStep is the C step of the product model by losses other than the squared one. It keeps factors of its systems and
@@ -111,60 +221,6 @@ func NewLossStep(cfg sylvester.Config) *LossStep {
 // Beside is a C step for the same kernels and another level, that begins with the rounding of s.
 func (s *LossStep) Beside(cfg sylvester.Config) *LossStep {
 	return &LossStep{newton: s.newton.Beside(), systems: s.systems.Beside(cfg), eta: s.eta}
-}
-
-// kinked reports whether the loss has kinks that its coefficients are found without.
-func (s *samples) kinked() bool { return s != nil && s.loss.Kind == loss.Quantile }
-
-// hold makes the loss that is minimised and certified the one that the last C step has rounded, or the one given.
-func (s *samples) hold(on bool) {
-	if s != nil {
-		s.held = on
-	}
-}
-
-// rounded reports whether a rounded loss is minimised and certified.
-func (s *samples) rounded() bool { return s != nil && s.held }
-
-// minimized is the loss of the cells that the certificate is of: as given or, while held, rounded.
-func (s *samples) minimized() *loss.Cells {
-	if s.held {
-		return &s.loss
-	}
-	return s.loss.Exact()
-}
-
-// measureConvex fills in what fit measures of a loss other than the squared one.
-func (s *samples) measureConvex(m *measures, mu float64, C, F blas.General) {
-	cells := s.minimized()
-	m.norm = blas.Inner(C, F)
-	m.form = m.norm
-	m.fit = cells.Sum(F)
-	at := s.dualMeasures(C, mu)
-	m.yc, m.cc, m.dual = at.yc, at.cc, at.dual
-}
-
-// dualMeasures are the measures that the lower side of the certificate at X takes.
-func (s *samples) dualMeasures(X blas.General, mu float64) (m measures) {
-	m.yc = blas.Inner(s.Y, X)
-	if !s.convex() {
-		m.cc = square(blas.Frob(X))
-		return m
-	}
-	s.loss.Each(func(at int, _, w float64) { m.cc += X.Data[at] * (X.Data[at] / w) })
-	m.dual = s.minimized().Multiples(X, mu)
-	return m
-}
-
-// openness is √((P − D)/P₀) for the two sides of the certificate at fixed kernels and P₀ the loss of the function 0:
-// what a relative residual is for the squared loss. It is (P − D)/P for quantiles, whose coefficients are those of a
-// rounded loss: they leave that gap, and derivatives of an objective which is as near.
-func (s *samples) openness(m *measures, mu float64) float64 {
-	gap := math.Max(0, m.fit+2*mu*m.form-mu*m.conjugate(mu, 1))
-	if s.kinked() && !s.held {
-		return gap / math.Max(m.fit+mu*m.form, math.SmallestNonzeroFloat64)
-	}
-	return math.Sqrt(gap / math.Max(s.yy, math.SmallestNonzeroFloat64))
 }
 
 // The gap of a stage is roundedFall of that at its start, and rounding the kinks may leave the share roundedShare of it
@@ -193,22 +249,22 @@ type smooth interface {
 // curvature. A large κ makes systems cheap, and leaves much of the gap of the loss itself. The first κ and v⁰ are those
 // of a C step; those of a later stage are a smaller κ, about the coefficients at which the stage before ends.
 func (f *fit) withoutKinks(ctx context.Context, pt *point, goal float64, by smooth) error {
-	s := f.t.space.inSamples()
-	defer s.hold(false)
+	other := f.t.data.loss
+	defer other.hold(false)
 	pt = by.again(pt)
 	if err := f.evaluate(ctx, pt, f.loosest, goal); err != nil || f.ends(pt, goal) {
 		return err
 	}
 	for lowest, idle := math.Inf(1), 0; idle < roundedIdle; idle++ {
 		aim := math.Max(goal, roundedFall*pt.cert.relative())
-		s.hold(true)
+		other.hold(true)
 		pt = by.again(pt)
 		if err := f.evaluate(ctx, pt, f.tolFor(pt, innerShare, aim), goal/2); err != nil {
 			return err
 		}
 		var err error
 		pt, err = by.descend(ctx, pt, aim/2)
-		s.hold(false)
+		other.hold(false)
 		if err != nil {
 			return err
 		}

@@ -353,7 +353,7 @@ func TestLossMultiples(t *testing.T) {
 			}
 		}
 		var m measures
-		s.measureConvex(&m, mu, C, blas.Like(C))
+		s.fidelity().dual(&m, mu, C)
 		for _, scale := range []float64{0, 0.5, 1, most * (1 - 1e-9), most * (1 + 1e-9)} {
 			D := blas.Clone(C)
 			blas.Scal(scale, D.Data)

@@ -148,7 +148,7 @@ func TestMissingRows(t *testing.T) {
 // A target that is observed everywhere makes the space that it made before there were others.
 func TestMissingNone(t *testing.T) {
 	z := golden(t, "joint_p1.0")
-	if !NewSamples(gram(z["Ks"]), z["Y"].matrix()).inSamples().complete() {
+	if !NewSamples(gram(z["Ks"]), z["Y"].matrix()).shared().complete() {
 		t.Error("targets without a missing cell are not taken as complete")
 	}
 	Y := z["Y"].matrix()

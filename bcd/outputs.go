@@ -1,5 +1,3 @@
-// This file reduces the outputs to a basis of the row space of Y, and turns solutions back into those for all outputs.
-
 package bcd
 
 import (
@@ -27,8 +25,8 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 	c, space := *p, p.Space
 	q = &c
 	stay := p.Model.fixL() && p.L != nil || opt.hold && p.Space.Outputs() < p.wide
-	if space.inSamples().observed() == nil && !stay {
-		be, Y := blas.Or(opt.Backend), space.outputs()
+	if space.shared().cells == nil && !stay {
+		be, Y := blas.Or(opt.Backend), space.shared().B
 		if min(Y.Rows, Y.Cols) >= p.wide && opt.Solver != "okl" && p.Model != Sum {
 			var V blas.General
 			if p.L != nil {
@@ -43,7 +41,7 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 			return nil, b, err
 		}
 		if b.P.Cols < b.P.Rows {
-			q.Space = space.project(be, b.P)
+			q.Space = project(space, be, b.P)
 			if q.L != nil {
 				if q.L, err = compress(be, q.L, b.P); err != nil {
 					return nil, b, err
@@ -63,11 +61,16 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 	return q, b, ctx.Err()
 }
 
+// project is the space with Y·P in place of Y.
+func project(s Space, be blas.Backend, P blas.General) Space {
+	return s.with(s.shared().project(be, P))
+}
+
 // inside is X − B·P/μ for the right side B·P, so that the whole of the coefficients is
 // inside·Pᵀ + B/μ.
 func inside(t *task, pt *point, X blas.General) blas.General {
 	E := blas.Clone(X)
-	blas.AddScaled(E, -1/t.mu, t.space.rhs(pt.eta))
+	blas.AddScaled(E, -1/t.mu, t.system.rhs(pt.eta))
 	return E
 }
 
@@ -79,7 +82,7 @@ func (b *basis) restoreX(t *task, pt *point) blas.General {
 	X, part := blas.NewGeneral(pt.X.Rows, b.P.Rows), pt.X
 	if b.whole != nil {
 		part = inside(t, pt, pt.X)
-		blas.AddScaled(X, 1/t.mu, b.whole.rhs(pt.eta))
+		blas.AddScaled(X, 1/t.mu, b.whole.system().rhs(pt.eta))
 	}
 	blas.Gemm(t.be, false, true, 1, part, b.P, 1, X)
 	return X
@@ -91,27 +94,6 @@ func (b *basis) restoreL(be blas.Backend, L *linop.Spectral) *linop.Spectral {
 		return L.Clone()
 	}
 	return &linop.Spectral{V: blas.Product(be, false, false, b.P, L.V), S: slices.Clone(L.S)}
-}
-
-// basisRows is the number of rows of a product that handOver forms at a time.
-const basisRows = 256
-
-// handOver is X and L of pt for all outputs at the end of a fit: the memory of P becomes that
-// of the eigenvectors of L.
-func (b *basis) handOver(t *task, pt *point) (blas.General, *linop.Spectral) {
-	X, P, V := b.restoreX(t, pt), b.P, pt.L.V
-	if P.Data == nil || pt.L.Rank() == 0 {
-		return X, b.restoreL(t.be, pt.L)
-	}
-	n, k := P.Rows, V.Cols // k is at most P's number of columns, so rows move to the front
-	strip := blas.NewGeneral(basisRows, k)
-	for i := 0; i < n; i += basisRows {
-		rows := blas.View(strip, 0, 0, min(basisRows, n-i), k)
-		blas.Mul(t.be, rows, false, false, blas.View(P, i, 0, rows.Rows, P.Cols), V)
-		copy(P.Data[i*k:], rows.Data)
-	}
-	b.P = blas.General{}
-	return X, &linop.Spectral{V: blas.General{Rows: n, Cols: k, Stride: k, Data: P.Data[:n*k]}, S: slices.Clone(pt.L.S)}
 }
 
 // largeBasis is the size of P in bytes from which a fit runs the garbage collector itself. The

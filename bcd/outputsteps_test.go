@@ -194,7 +194,7 @@ func TestOutputModelStays(t *testing.T) {
 		if _, _, err := f.t.eigenvectors(t.Context(), f.t.form(t.Context(), eta, false), eta); err != nil {
 			t.Fatal(err)
 		}
-		L, err := d.bestOutput(t.Context(), 1e-9*pt.cert.objective)
+		L, err := newOutputModel(d).minimize(t.Context(), 1e-9*pt.cert.objective)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,3 @@
-// This file holds the solvers closed, paper and okl, block coordinate descents over C, L and η.
-
 package bcd
 
 import (
@@ -7,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
@@ -27,22 +23,11 @@ import (
 // ρ‖L‖²_F.
 type alternation struct {
 	*fit
-	outputStep func(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error) // for the quadratic q
-	q          quadratic
-	fw         frankwolfe.Workspace
+	q  quadratic // of the step of L
+	fw frankwolfe.Workspace
 }
 
-func paper(p *productModel) method {
-	a := &alternation{fit: p.fit}
-	a.outputStep = a.frankWolfe
-	return a.minimize
-}
-
-func okl(p *productModel) method {
-	a := &alternation{fit: p.fit}
-	a.outputStep = a.sylvesterL
-	return a.minimize
-}
+func alternating(p *productModel) method { return (&alternation{fit: p.fit}).minimize }
 
 func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) error {
 	f, t := a.fit, a.t
@@ -60,8 +45,12 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 		if !t.fixL {
 			var err error
 			phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-				t.space.quadratic(t, pt, &a.q)
-				L, err = a.outputStep(ctx, pt, how)
+				t.system.quadratic(t, pt, &a.q)
+				if t.rho > 0 {
+					L, err = a.sylvesterL()
+				} else {
+					L, err = a.frankWolfe(ctx, pt, how)
+				}
 			})
 			if err != nil {
 				return err
@@ -69,7 +58,7 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 		}
 		if !t.fixEta {
 			phase.Do(ctx, phase.Eta, func(context.Context) {
-				eta = t.closedEta(t.space.norms(t, pt, L))
+				eta = t.closedEta(t.system.norms(t, pt, L))
 			})
 		}
 		pt = t.next(pt, eta, L)
@@ -107,18 +96,16 @@ func (a *alternation) frankWolfe(ctx context.Context, pt *point, how Inexact) (*
 // sylvesterL is the L step of okl, by the eigendecomposition of AᵀA (mathematics.md §6):
 //
 //	AᵀA·L + L·AᵀA + 2lρL = AᵀY + YᵀA − λl·B
-func (a *alternation) sylvesterL(context.Context, *point, Inexact) (*linop.Spectral, error) {
+func (a *alternation) sylvesterL() (*linop.Spectral, error) {
 	t, q, n := a.t, &a.q, a.t.n
 	V, w := q.AtA, make([]float64, n)
 	if err := t.be.Syevd(V, w); err != nil {
 		return nil, err
 	}
-	R := blas.NewGeneral(n, n)
-	for i := range n {
-		for j := range n {
-			R.Data[i*n+j] = q.AtY.Data[i*n+j] + q.AtY.Data[j*n+i] - t.mu*q.B.Data[i*n+j]
-		}
-	}
+	R := blas.Clone(q.AtY)
+	blas.Symmetrize(R)
+	blas.Scal(2, R.Data)
+	blas.AddScaled(R, -t.mu, q.B)
 	R = within(t.be, V, R)
 	shift := 2 * float64(t.l) * t.rho
 	for i := range n {
@@ -131,11 +118,7 @@ func (a *alternation) sylvesterL(context.Context, *point, Inexact) (*linop.Spect
 			}
 		}
 	}
-	L, T := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
-	blas.Mul(t.be, T, false, false, V, R)
-	blas.Mul(t.be, L, false, true, T, V)
-	blas.Symmetrize(L)
-	return linop.NewSpectral(t.be, L, eigenDrop)
+	return linop.NewSpectral(t.be, within(t.be, blas.Transposed(V), R), eigenDrop)
 }
 
 // closed alternates the C step with the closed forms at fixed f
@@ -182,7 +165,7 @@ func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp b
 // asks for half of the residual that the one before foretells to meet the goal.
 func (f *fit) coefficientsAlone(ctx context.Context, pt *point, goal float64) error {
 	share := float64(warmUpShare)
-	if f.t.space.inSamples().kinked() { // which leaves the gap that is asked for, not its square
+	if f.t.data.loss.kinked() { // which leaves the gap that is asked for, not its square
 		share = 1
 	}
 	tol := f.tolFor(pt, share, goal)
@@ -246,33 +229,33 @@ func (t *task) closedL(pt *point) (*linop.Spectral, error) {
 	if pt.L.Rank() == 0 {
 		return pt.L, nil
 	}
-	M := within(t.be, pt.L.V, pt.G) // diag(S)·VᵀGV·diag(S)
-	blas.ScaleRows(M, pt.L.S, M)
-	blas.ScaleColumns(M, pt.L.S)
-	return t.rootOf(pt.L.V, M)
+	return t.rootOf(pt.L, within(t.be, pt.L.V, pt.G))
 }
 
-// rootOf is τ·VM^{1/2}Vᵀ/tr(M^{1/2}).
-func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
-	if !(blas.Trace(M) > 0) {
-		return &linop.Spectral{V: V, S: slices.Repeat([]float64{t.tau / float64(M.Rows)}, M.Rows)}, nil
-	}
-	root, err := power(t.be, V, M, 0.5)
+// rootOf is τM^{1/2}/tr(M^{1/2}) for M = L·G·L with G in the eigenvectors of L.
+func (t *task) rootOf(L *linop.Spectral, G blas.General) (*linop.Spectral, error) {
+	root, err := powerOf(t.be, L, G, 0.5)
 	if err != nil {
 		return nil, err
 	}
-	blas.Scal(t.tau/floats.Sum(root.S), root.S)
+	size := root.Trace()
+	if !(size > 0) {
+		return &linop.Spectral{V: L.V, S: slices.Repeat([]float64{t.tau / float64(L.Rank())}, L.Rank())}, nil
+	}
+	blas.Scal(t.tau/size, root.S)
 	return root, nil
 }
 
-// power is V·Mᵖ·Vᵀ for V of orthonormal columns.
-func power(be blas.Backend, V, M blas.General, p float64) (*linop.Spectral, error) {
-	A, err := linop.NewSpectral(be, M, 0)
+// powerOf is (L^{1/2p}·G·L^{1/2p})ᵖ with G in the eigenvectors of L.
+func powerOf(be blas.Backend, L *linop.Spectral, G blas.General, p float64) (*linop.Spectral, error) {
+	roots := powers(L.S, 1/(2*p))
+	blas.ScaleRows(G, roots, G)
+	blas.ScaleColumns(G, roots)
+	A, err := linop.NewSpectral(be, G, 0)
 	if err != nil {
 		return nil, err
 	}
-	Q := blas.Product(be, false, false, V, A.V)
-	return &linop.Spectral{V: Q, S: powers(A.S, p)}, nil
+	return &linop.Spectral{V: blas.Product(be, false, false, L.V, A.V), S: powers(A.S, p)}, nil
 }
 
 // powers are s_iᵖ.

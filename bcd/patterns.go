@@ -1,6 +1,3 @@
-// This file is the problem in feature space where few rows stand for the samples: those of patterns of missing targets,
-// and those of sums of separable kernels.
-
 package bcd
 
 import (
@@ -38,7 +35,7 @@ func NewPatterns(parts []Pattern, blocks []int, be blas.Backend) (s Space, R bla
 	be = blas.Or(be)
 	D, n := parts[0].H.Rows, parts[0].H.Cols
 	R = blas.NewGeneral(0, D)
-	all := samples{unit: 1, Y: blas.NewGeneral(0, n)}
+	all := &samples{data: data{unit: 1, B: blas.NewGeneral(0, n)}}
 	for p, part := range parts {
 		if err := part.check(n, blocks); err != nil {
 			return nil, R, fmt.Errorf("%w: pattern %d of missing targets: %w", ErrInput, p, err)
@@ -48,16 +45,13 @@ func NewPatterns(parts []Pattern, blocks []int, be blas.Backend) (s Space, R bla
 			return nil, R, err
 		}
 		R.Data, R.Rows = append(R.Data, r.Data...), R.Rows+r.Rows
-		all.Y.Data, all.Y.Rows = append(all.Y.Data, t.Data...), all.Y.Rows+t.Rows
-		all.rows += part.Rows
+		all.B.Data, all.B.Rows = append(all.B.Data, t.Data...), all.B.Rows+t.Rows
+		all.l += part.Rows
 		all.yy += part.YY
 	}
-	if all.cells = linop.ObservedCells(all.Y); all.cells.Complete() {
-		all.cells = nil
-	} else {
-		all.cells.Project(all.Y, all.Y)
-	}
-	all.dropped = math.Max(all.yy-square(blas.Frob(all.Y)), 0)
+	all.cells = linop.ObservedCells(all.B)
+	all.keepCells()
+	all.dropped = math.Max(all.yy-square(blas.Frob(all.B)), 0)
 	var factors []blas.General
 	at := 0
 	for _, d := range blocks {
@@ -65,7 +59,8 @@ func NewPatterns(parts []Pattern, blocks []int, be blas.Backend) (s Space, R bla
 		at += d
 	}
 	all.K = linop.NewFactorSum(factors, be)
-	return &all, R, nil
+	all.tell()
+	return all, R, nil
 }
 
 func (p *Pattern) check(n int, blocks []int) error {
@@ -93,51 +88,35 @@ func (p *Pattern) check(n int, blocks []int) error {
 
 // stand returns the rows that stand for those of the pattern, and their targets, NaN where missing.
 func (p *Pattern) stand(be blas.Backend) (R, T blas.General, err error) {
-	D, n := p.H.Rows, p.H.Cols
-	U, s := blas.Clone(p.Gamma), make([]float64, D)
-	if err := be.Syevd(U, s); err != nil {
+	D := p.H.Rows
+	E, err := linop.NewSpectral(be, p.Gamma, linop.RankDrop*0x1p-52*float64(D))
+	if err != nil {
 		return R, T, err
 	}
-	least := math.Max(linop.RankDrop*0x1p-52*float64(D)*s[D-1], math.SmallestNonzeroFloat64)
-	r := 0
-	for r < D && s[D-1-r] >= least {
-		r++
+	if E.Rank() == 0 { // a row of zeros for features that all are 0
+		E = &linop.Spectral{V: blas.NewGeneral(D, 1), S: []float64{0}}
 	}
-	r = max(r, 1) // a row of zeros for features that all are 0
-	R, T = blas.NewGeneral(r, D), blas.NewGeneral(r, n)
-	U = blas.View(U, 0, D-r, D, r)
-	blas.Mul(be, T, true, false, U, p.H)
-	for i := range r {
-		root := math.Sqrt(s[D-r+i])
-		for k, out := 0, blas.Row(R, i); k < D; k++ {
-			out[k] = root * blas.Row(U, k)[i]
+	R, T = blas.Transposed(E.Factor()), blas.Product(be, true, false, E.V, p.H)
+	for i, s := range E.S {
+		t := blas.Row(T, i)
+		if s > 0 {
+			blas.Scal(1/math.Sqrt(s), t)
 		}
-		for j, t := 0, blas.Row(T, i); j < n; j++ {
-			switch {
-			case !p.Observed[j]:
+		for j, on := range p.Observed {
+			if !on {
 				t[j] = math.NaN()
-			case root > 0:
-				t[j] /= root
 			}
 		}
 	}
 	return R, T, nil
 }
 
-// factorRows is a problem of explicit features on rows R, at most D of them, in place of the
-// samples: RᵀR = Γ and RᵀT = H for their targets T, see [NewPatterns]. The coefficients C of the
-// rows have ZᵀC' = RᵀC for the C' of the samples, of which the part outside of the range of Z is
-// that of Y over μ.
-type factorRows struct {
-	f     *features
-	space Space
-	R     blas.General // of orthogonal rows
-}
-
-// factorRows makes these rows, once.
-func (f *features) factorRows(be blas.Backend) (*factorRows, error) {
-	if f.rows != nil {
-		return f.rows, nil
+// onRows is the problem on rows R, at most D of them, in place of the samples, made once: RᵀR = Γ and RᵀT = H for their
+// targets T, see [NewPatterns]. The coefficients C of the rows have ZᵀC' = RᵀC for the C' of the samples, of which the
+// part outside of the range of Z is that of Y over μ.
+func (f *features) onRows(be blas.Backend) (*samples, error) {
+	if f.sums != nil {
+		return f.sums, nil
 	}
 	D := f.Dim()
 	if err := memory.Check("bcd: a sum of separable kernels of that many features", 56*float64(D)*float64(D),
@@ -145,64 +124,26 @@ func (f *features) factorRows(be blas.Backend) (*factorRows, error) {
 		return nil, err
 	}
 	part := Pattern{
-		Observed: slices.Repeat([]bool{true}, f.H.Cols), Rows: f.l, Gamma: blas.NewGeneral(D, D), H: f.H,
+		Observed: slices.Repeat([]bool{true}, f.B.Cols), Rows: f.l, Gamma: blas.NewGeneral(D, D), H: f.B,
 		YY: f.yy,
 	}
 	_ = linop.Dense(context.Background(), part.Gamma, f.gamma) // only a context can fail it
-	w := &factorRows{f: f}
-	var err error
-	if w.space, w.R, err = NewPatterns([]Pattern{part}, f.blocks, be); err != nil {
+	s, R, err := NewPatterns([]Pattern{part}, f.blocks, be)
+	if err != nil {
 		return nil, err
 	}
-	f.rows = w
-	return w, nil
+	f.sums = s.(*samples)
+	f.sums.rows = R
+	return f.sums, f.sums.bad
 }
 
-// solve is [solveSum] of p over the rows.
-func (w *factorRows) solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
-	q := *p
-	q.Space = w.space
-	if opt.Start != nil {
-		start := *opt.Start
-		start.X = w.coefficients(opt.Start, opt.Backend)
-		opt.Start = &start
+// atUnitWeights is the state s with ZᵀC at unit weights, which a sum has, in place of the W of a product model.
+func (f *features) atUnitWeights(s *State) *State {
+	if s == nil || s.Ls != nil {
+		return s
 	}
-	if trace := opt.Trace; trace != nil {
-		opt.Trace = func(s Step) error {
-			state := s.state
-			s.state = func() *State {
-				of := state()
-				of.X = w.features(of.X, opt.Backend)
-				return of
-			}
-			return trace(s)
-		}
-	}
-	res, err := solveSum(ctx, &q, opt)
-	if res != nil {
-		res.C = w.features(res.C, opt.Backend)
-	}
-	return res, err
-}
-
-// features is ZᵀC.
-func (w *factorRows) features(C blas.General, be blas.Backend) blas.General {
-	return blas.Product(blas.Or(be), true, false, w.R, C)
-}
-
-// coefficients are the C of ZᵀC, the X of a sum, or of the W of a product model.
-func (w *factorRows) coefficients(s *State, be blas.Backend) blas.General {
-	V := s.X
-	if s.Ls == nil {
-		V = blas.Clone(V)
-		w.f.rebase(V, s.Eta, slices.Repeat([]float64{1}, len(s.Eta)))
-	}
-	C := blas.NewGeneral(w.R.Rows, V.Cols)
-	blas.Mul(blas.Or(be), C, false, false, w.R, V)
-	for i := range C.Rows {
-		if s := square(blas.Nrm2(blas.Row(w.R, i))); s > 0 {
-			blas.Scal(1/s, blas.Row(C, i))
-		}
-	}
-	return C
+	of := *s
+	of.X = blas.Clone(s.X)
+	f.rebase(of.X, s.Eta, slices.Repeat([]float64{1}, len(s.Eta)))
+	return &of
 }

@@ -1,6 +1,3 @@
-// This file declares and checks problems, changes the units of those whose numbers would leave the range of float64,
-// and declares the options, steps and results of a fit.
-
 package bcd
 
 import (
@@ -96,7 +93,7 @@ func (p *Problem) check() (*Problem, error) {
 	if p.Space == nil {
 		return nil, fmt.Errorf("%w: no space", ErrInput)
 	}
-	if err := p.Space.check(); err != nil {
+	if err := p.Space.shared().bad; err != nil {
 		return nil, err
 	}
 	q := *p
@@ -137,9 +134,13 @@ func checkWeights(eta []float64, m int) error {
 	if len(eta) != m {
 		return fmt.Errorf("%w: %d weights for %d kernels", ErrInput, len(eta), m)
 	}
-	for j, e := range eta {
-		if !(e >= 0) || math.IsInf(e, 0) {
-			return fmt.Errorf("%w: weight %d is %g", ErrInput, j, e)
+	return checkNonnegative("weight %d", eta)
+}
+
+func checkNonnegative(name string, values []float64) error {
+	for j, v := range values {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("%w: "+name+" is %g", ErrInput, j, v)
 		}
 	}
 	return nil
@@ -150,10 +151,8 @@ func checkOutput(L *linop.Spectral, n int) error {
 		return fmt.Errorf("%w: L is %d×%d with %d of %d eigenvalues, Y has %d columns", ErrInput, L.V.Rows, L.V.Rows,
 			len(L.S), L.V.Cols, n)
 	}
-	for j, s := range L.S {
-		if !(s >= 0) || math.IsInf(s, 0) {
-			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrInput, j, s)
-		}
+	if err := checkNonnegative("eigenvalue %d of L", L.S); err != nil {
+		return err
 	}
 	return checkFinite("the eigenvectors of L", L.V)
 }
@@ -295,21 +294,21 @@ func unitOf(size, base float64) float64 {
 // inUnits is p, and ρ, in units in which targets and kernels are of ordinary size,
 // and τ′ and μ′ of opposite ones.
 func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
-	y, k := p.Space.sizes()
-	y, k = unitOf(y, 2), unitOf(k, 4)
+	d := p.Space.shared()
+	y, k := unitOf(d.sizeY, 2), unitOf(d.sizeK, 4)
 	tau := p.Tau
 	if p.Model.fixL() && p.L != nil {
 		tau = floats.Sum(p.L.S)
 	}
-	b := unitOf(math.Sqrt(k)*math.Sqrt(tau)*math.Sqrt(p.Lambda*float64(p.Space.Samples())), 4)
+	b := unitOf(math.Sqrt(k)*math.Sqrt(tau)*math.Sqrt(p.Lambda*float64(d.l)), 4)
 	u := units{y: y, x: y / b, L: b / k, b: b}
 	if y == 1 && k == 1 && b == 1 {
 		return p, u, rho
 	}
 	q := *p
 	if y != 1 || k != 1 {
-		var root float64
-		q.Space, root = p.Space.inUnits(y, k)
+		in, root := d.inUnits(y, k)
+		q.Space = p.Space.with(in)
 		u.x *= root
 	}
 	q.Lambda /= b
@@ -323,13 +322,6 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 	}
 	rho = rho * (u.L / y) * (u.L / y)
 	return &q, u, rho
-}
-
-// restore turns the unknown and the output kernel into the caller's units, in place.
-func (u units) restore(X blas.General, L *linop.Spectral) (blas.General, *linop.Spectral) {
-	blas.Scal(u.x, X.Data)
-	blas.Scal(u.L, L.S)
-	return X, L
 }
 
 // value turns a value of the objective, or a difference of two, into the caller's units.

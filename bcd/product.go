@@ -1,5 +1,3 @@
-// This file is the product model: its C step by a solver of package sylvester, and its measures and certificate.
-
 package bcd
 
 import (
@@ -8,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/iokl/iokl/bcd/internal/semismooth"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/lanczos"
@@ -48,16 +45,16 @@ func newProduct(f *fit) (*productModel, error) {
 	if p.convex = f.opt.LossStep; p.convex == nil {
 		p.convex = NewLossStep(f.t.config())
 	}
-	p.mixed = slices.Contains([]string{"auto", "nystrom", "rotated"}, f.opt.Sylvester) && f.t.space.mixed()
+	p.mixed = slices.Contains([]string{"auto", "nystrom", "rotated"}, f.opt.Sylvester) && f.t.data.mixed
 	return p, p.outputsChanged()
 }
 
 // outputsChanged makes the solver anew, for the outputs that the task has.
 func (p *productModel) outputsChanged() (err error) {
 	cfg := p.t.config()
-	cells := p.t.space.inSamples().observed()
+	cells := p.t.data.cells
 	switch {
-	case p.opt.CStep != nil && !p.t.convex() && (p.opt.hold || cells == nil):
+	case p.opt.CStep != nil && p.t.data.loss == nil && (p.opt.hold || cells == nil):
 		p.solver = p.opt.CStep
 	case cells != nil:
 		p.solver, err = sylvester.NewMasked(p.opt.Sylvester, cells, cfg)
@@ -75,7 +72,7 @@ func (p *productModel) strict() bool { return p.opt.hold && p.opt.CStep != nil }
 
 // form forms A_η for a step at pt to tol, and reports whether single precision will do.
 func (p *productModel) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
-	single = tol >= singleTol && p.mixed && !p.t.convex() && p.singlePrecisionSafe(pt, tol)
+	single = tol >= singleTol && p.mixed && p.t.data.loss == nil && p.singlePrecisionSafe(pt, tol)
 	return sylvester.System{K: p.t.form(ctx, pt.eta, single), L: pt.L, Mu: p.t.mu}, single
 }
 
@@ -83,7 +80,7 @@ func (p *productModel) form(ctx context.Context, pt *point, tol float64) (sys sy
 // in single precision reaches tol. Its rounding leaves a relative residual of up to
 // ‖A_η‖·‖L‖·2⁻²⁴/μ, a tenth of that in practice, and tr A_η is several times ‖A_η‖.
 func (p *productModel) singlePrecisionSafe(pt *point, tol float64) bool {
-	return pt.L.Rank() == 0 || p.t.space.traceOf(pt.eta)*pt.L.S[0]*0x1p-24 <= 5*tol*p.t.mu
+	return pt.L.Rank() == 0 || p.t.system.trace(pt.eta)*pt.L.S[0]*0x1p-24 <= 5*tol*p.t.mu
 }
 
 // sketch is what the solver would precondition a step at pt by, see [sylvester.Sketcher],
@@ -95,7 +92,7 @@ func (p *productModel) sketch(ctx context.Context, pt *point, tol float64) (U bl
 	}
 	sys, single := p.form(ctx, pt, tol)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		U, sigma = solver.Sketch(ctx, sys, p.t.space.rhs(pt.eta), sylvester.Options{Tol: tol, Single: single})
+		U, sigma = solver.Sketch(ctx, sys, p.t.system.rhs(pt.eta), sylvester.Options{Tol: tol, Single: single})
 	})
 	return U, sigma
 }
@@ -103,7 +100,7 @@ func (p *productModel) sketch(ctx context.Context, pt *point, tol float64) (U bl
 func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64) error {
 	sys, single := p.form(ctx, pt, tol)
 	p.weighted(pt.eta)
-	if p.t.convex() {
+	if p.t.data.loss != nil {
 		return p.convexStep(ctx, pt, sys, tol)
 	}
 	var (
@@ -148,29 +145,26 @@ func (k *known) change(eta []float64) bool {
 
 // convexStep is coefficients for losses other than the squared one.
 func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.System, tol float64) (err error) {
-	s := p.t.space.inSamples()
-	problem := semismooth.Problem{
-		Cells: &s.loss, Mu: p.t.mu, Hold: s.held,
-		Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: p.t.be},
-		Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-			res, err := p.convex.systems.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
-			p.cost.count(res)
-			if ctx.Err() != nil { // there may be no solution
-				return ctx.Err()
-			}
-			p.convex.systems.Predict(F)
-			return err
-		},
+	solve := func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+		res, err := p.convex.systems.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
+		p.cost.count(res)
+		if ctx.Err() != nil { // there may be no solution
+			return ctx.Err()
+		}
+		p.convex.systems.Predict(F)
+		return err
 	}
-	phase.Do(ctx, phase.CSolve, func(ctx context.Context) { err = p.convex.newton.Minimize(ctx, pt.X, problem, tol) })
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
+		err = p.lossStep(ctx, &p.convex.newton, pt, tol, []linop.Term{{K: sys.K, L: sys.L}}, solve)
+	})
 	if errors.Is(err, sylvester.ErrNotSPD) {
 		err = p.indefiniteOr(ctx, sys, err)
 	}
 	sys.K.Apply(pt.AX, pt.X)
 	var m measures
-	s.predict(p.t, pt)
-	s.measureFit(&m, p.t.mu, pt.X, p.t.work.xl)
-	pt.residual, pt.single = s.openness(&m, p.t.mu), false
+	F := p.t.predict(pt)
+	p.t.measureFit(&m, pt.X, F)
+	pt.residual, pt.single = p.t.loss.residual(&m, p.t.mu, pt.X, F), false
 	return err
 }
 
@@ -179,7 +173,7 @@ func (p *productModel) call(
 	ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options,
 ) (sylvester.Result, error) {
 	var (
-		Y   = p.t.space.rhs(pt.eta)
+		Y   = p.t.system.rhs(pt.eta)
 		res sylvester.Result
 		err error
 	)
@@ -194,32 +188,23 @@ func (p *productModel) call(
 	return res, err
 }
 
-// indefinite returns an eigenvalue of A, of the given trace, that is more negative than
-// rounding explains, or 0 where a few Lanczos iterations find none.
-func (p *productModel) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
-	res, err := lanczos.Eigs(ctx, A, lanczos.Options{
+// indefiniteOr is ErrNotPSD, with the cause, where a few Lanczos iterations find an eigenvalue of A_η that is more
+// negative than rounding explains, and nil where rounding is the cause.
+func (p *productModel) indefiniteOr(ctx context.Context, sys sylvester.System, cause error) error {
+	trace := p.t.system.trace(p.eta)
+	res, err := lanczos.Eigs(ctx, sys.K, lanczos.Options{
 		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: p.t.seed,
 		Backend: p.t.be,
 	})
 	p.cost.columns += res.Applies
 	if err != nil && !errors.Is(err, lanczos.ErrNotConverged) {
-		return 0, err
+		return err
 	}
 	if v := res.Values[0]; v < -psdSlack*trace {
-		return v, nil
-	}
-	return 0, nil
-}
-
-// indefiniteOr is ErrNotPSD, with the cause, where A_η is indefinite as given, and nil where rounding is the cause.
-func (p *productModel) indefiniteOr(ctx context.Context, sys sylvester.System, cause error) error {
-	trace := p.t.space.traceOf(p.eta)
-	value, err := p.indefinite(ctx, sys.K, trace)
-	if err == nil && value < 0 {
-		err = fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, value,
+		return fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, v,
 			trace, cause)
 	}
-	return err
+	return nil
 }
 
 // solveRaised performs the C step for which the solver found the system not positive
@@ -232,7 +217,7 @@ func (p *productModel) solveRaised(
 	if err := p.indefiniteOr(ctx, sys, cause); err != nil {
 		return sylvester.Result{}, err
 	}
-	trace := p.t.space.traceOf(pt.eta)
+	trace := p.t.system.trace(pt.eta)
 	shift := firstRaise * trace * maxOf(pt.L.S)
 	for range raises {
 		sys.Mu = p.t.mu + shift
@@ -240,7 +225,7 @@ func (p *productModel) solveRaised(
 		res, err := p.call(ctx, pt, sys, sylvester.Options{Tol: tol})
 		if err == nil || errors.Is(err, sylvester.ErrNotConverged) {
 			p.cost.raised = max(p.cost.raised, sys.Mu)
-			pt.residual += shift * blas.Frob(pt.X) / blas.Frob(p.t.space.rhs(pt.eta))
+			pt.residual += shift * blas.Frob(pt.X) / blas.Frob(p.t.system.rhs(pt.eta))
 			return res, nil
 		}
 		if !errors.Is(err, sylvester.ErrNotSPD) {
@@ -252,14 +237,17 @@ func (p *productModel) solveRaised(
 }
 
 func (p *productModel) fill(ctx context.Context, pt *point, idx []int) error {
-	ends := p.t.space.inSamples().until(ctx)
-	columns, err := p.t.measure(pt, idx)
-	if ends && ctx.Err() != nil {
+	p.t.data.until(ctx)
+	err := p.t.measure(pt, idx)
+	p.cost.columns, p.t.work.columns = p.cost.columns+p.t.work.columns, 0
+	if p.t.data.ending != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	p.cost.columns += columns
-	pt.cert.objective = p.t.objective(pt)
 	return err
+}
+
+func (p *productModel) terms(ctx context.Context, pt *point) []linop.Term {
+	return []linop.Term{{K: p.t.form(ctx, pt.eta, false), L: pt.L}}
 }
 
 func (p *productModel) gaps(pt *point) error { return p.t.certify(pt) }
@@ -276,7 +264,7 @@ func (p *productModel) resume(pt *point, s *State) {
 // salvage certifies what a cancelled C step has reached, by one product with each column, where that step is all of the
 // fit.
 func (p *productModel) salvage(pt *point, goal float64) {
-	if !p.t.fixEta || !p.t.fixL || p.t.convex() || blas.Frob(pt.X) == 0 {
+	if !p.t.fixEta || !p.t.fixL || p.t.data.loss != nil || blas.Frob(pt.X) == 0 {
 		return
 	}
 	pt.single = true // AX is not the product
@@ -302,7 +290,7 @@ func (p *productModel) settle() error {
 	if err == nil && !pt.meets(p.opt.Tol) && p.t.approximate() && !p.t.fixL { // later points may have raised the bound
 		err = p.t.certify(pt)
 	}
-	zero := &point{eta: p.t.zeroWeights(pt.eta), L: pt.L, measures: measures{fit: p.t.space.normY2()}}
+	zero := &point{eta: p.t.zeroWeights(pt.eta), L: pt.L, measures: measures{fit: p.t.data.yy}}
 	U := pt.cert.objective
 	if bounded := U >= 0 && pt.cert.relative() < 1; !bounded &&
 		!(U+pt.rounding.fit/float64(p.t.l) <= p.t.objective(zero)) {
@@ -327,11 +315,11 @@ func (p *productModel) freedom(ctx context.Context) (freedom []float64, err erro
 
 // complete measures pt on all kernels, with a product in double precision and for the loss as given.
 func (p *productModel) complete(pt *point) error {
-	p.t.space.inSamples().hold(false)
-	p.t.space.inSamples().until(context.Background())
+	p.t.data.loss.hold(false)
+	p.t.data.until(context.Background())
 	if pt.single {
-		X := p.t.space.inSamples().coefficients(&p.t.work, pt.X)
-		p.t.space.at(pt.eta, false).Apply(pt.AX, X)
+		X := p.t.data.coefficients(&p.t.work, pt.X)
+		p.t.system.at(pt.eta, false).Apply(pt.AX, X)
 		p.cost.columns += pt.X.Cols
 		pt.single, pt.complete = false, false
 	}

@@ -1,5 +1,3 @@
-// This file is the solver reduced, which minimizes over weights and output kernel with the coefficients eliminated.
-
 package bcd
 
 import (
@@ -7,11 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/iokl/iokl/bcd/internal/quasinewton"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
+	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
 )
@@ -24,7 +21,7 @@ type reduced struct {
 }
 
 func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
-	if r.t.space.inSamples().kinked() && !(r.t.fixEta && r.t.fixL) {
+	if r.t.data.loss.kinked() && !(r.t.fixEta && r.t.fixL) {
 		return r.withoutKinks(ctx, pt, goal, r)
 	}
 	_, err := r.descend(ctx, pt, goal)
@@ -86,6 +83,7 @@ func newBlocks(p *productModel, pt *point, goal float64) (*blocks, error) {
 		d.further = 0
 	}
 	d.outputs = newOutputSteps(f.t)
+	d.outputs.model = newOutputModel(d)
 	if d.outputs.possible && f.t.approximate() {
 		d.afresh = func() error { return d.takeTurns(true) }
 	}
@@ -102,25 +100,6 @@ func (d *blocks) begin(pt *point, joint bool) error {
 		d.q.Order = d.t.n
 	}
 	return d.restart(d.iterate(pt))
-}
-
-func (d *blocks) at(pt *point) (z, g []float64) {
-	q := d.q
-	z, g = make([]float64, q.Weights+q.Order*q.Order), make([]float64, q.Weights+q.Order*q.Order)
-	copy(z[:q.Weights], pt.eta)
-	if q.Weights > 0 {
-		d.t.reg.Gradient(g[:q.Weights], pt.eta)
-		for j, c := range pt.c {
-			g[j] = d.t.lambda * (g[j] - c)
-		}
-	}
-	if q.Order > 0 {
-		_, L := q.Split(z)
-		pt.L.Dense(d.t.be, L)
-		_, G := q.Split(g)
-		blas.AddScaled(G, -d.t.lambda, pt.G)
-	}
-	return z, g
 }
 
 func (d *blocks) from(pt *point, z []float64, L []*linop.Spectral) *point {
@@ -145,24 +124,6 @@ func (d *blocks) mask(y []float64, _, _ *iterate) {
 	}
 }
 
-// Slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps
-// the trace: what rounding leaves of tr(dir), times γ, would drown the rest, so
-// it is taken out; likewise for weights on the simplex.
-func (d *blocks) Slope(grad, dir, z []float64) float64 {
-	s := blas.Dot(grad, dir)
-	q := d.q
-	if _, D := q.Split(dir); q.Order > 0 {
-		_, G := q.Split(grad)
-		_, L := q.Split(z)
-		s += conserved(blas.Trace(D), blas.Trace(L), -blas.Inner(G, L))
-	}
-	if p, ok := d.t.reg.(regularizer.Lp); ok && p.P == 1 && q.Weights > 0 {
-		s += conserved(floats.Sum(dir[:q.Weights]), floats.Sum(z[:q.Weights]),
-			-blas.Dot(grad[:q.Weights], z[:q.Weights]))
-	}
-	return s
-}
-
 // Project is that of a [quasinewton.Set] set; inactive weights stay 0.
 func (d *blocks) Project(z []float64) ([]*linop.Spectral, error) {
 	if d.q.Weights > 0 {
@@ -171,7 +132,7 @@ func (d *blocks) Project(z []float64) ([]*linop.Spectral, error) {
 	if d.q.Order == 0 {
 		return nil, nil
 	}
-	_, A := d.q.Split(z)
+	A := d.q.Kernels(z)[0]
 	L, err := frankwolfe.ProjectSpectrahedron(d.t.be, A, d.t.tau)
 	if err != nil {
 		return nil, err
@@ -212,11 +173,10 @@ func (d *blocks) weigh(pt *point) quasinewton.Weighing {
 // mean of A_η that this column of C sees, or that of all columns where the space
 // does not tell them apart.
 func (d *blocks) floors(pt *point, V blas.General) []float64 {
-	s := d.t.space.inSamples()
-	if !s.complete() {
+	if !d.t.data.complete() {
 		return slices.Repeat([]float64{d.t.floor(blas.Trace(pt.G), pt.cc)}, d.t.n)
 	}
-	_, sizes := s.along(&d.t.work, pt.X, V)
+	_, sizes := d.t.along(pt.X, V)
 	floors := blas.Forms(d.t.be, V, pt.G)
 	for b := range floors {
 		floors[b] = d.t.floor(floors[b], sizes[b])
@@ -232,11 +192,123 @@ func (t *task) floor(seen, size float64) float64 {
 	return t.mu*size/seen + leastFloor*t.tau/float64(t.n)
 }
 
-// conserved is γ·change with γ = total/size when the change of a sum of the given
-// size is of rounding level, else 0.
-func conserved(change, size, total float64) float64 {
-	if math.Abs(change) <= 0x1p-42*size {
-		return total / size * change
+// exactWeights reports whether the weights, where L stays, are moved with their exact second
+// derivative: in sample space, for regularizers without a curvature of their own.
+func (t *task) exactWeights() bool {
+	_, lp := t.reg.(regularizer.Lp)
+	N := t.space.Unknowns()
+	return t.data.complete() && lp && !t.fixEta && N <= exactWeightsMost && t.m*N*t.n <= exactWeightsMemory
+}
+
+// prepareWeights gives a model of the weights alone the exact second derivative.
+func (d *blocks) prepareWeights(ctx context.Context) (err error) {
+	q := d.q
+	q.H = blas.General{}
+	if q.Order > 0 || q.Weights == 0 || !d.t.exactWeights() {
+		return nil
 	}
-	return 0
+	A := d.t.form(ctx, d.cur.pt.eta, false)
+	phase.Do(ctx, phase.Eta, func(ctx context.Context) { q.H, err = d.t.weightHessian(ctx, A, d.cur.pt, d.active) })
+	if v := blas.Trace(q.H) / float64(q.Weights); positive(v) {
+		q.Sigma = v
+	}
+	return err
+}
+
+// weightHessian is ∂²h/∂η_i∂η_j = 2λ⟨K_iCL, (K_η⊗L + μI)⁻¹K_jCL⟩ over the
+// kernels of idx, at the C of pt; A is A_η there.
+func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, idx []int) (blas.General, error) {
+	U, sigma, err := t.eigenvectors(ctx, A, pt.eta)
+	if err != nil {
+		return blas.General{}, err
+	}
+	N, r, k := t.space.Unknowns(), pt.L.Rank(), len(idx)
+	CL, T := blas.NewGeneral(N, r), blas.NewGeneral(N, r)
+	if r == 0 {
+		return blas.NewGeneral(t.m, t.m), nil
+	}
+	pt.L.Rotate(t.be, CL, pt.X)
+	blas.ScaleColumns(CL, pt.L.S)
+	Phi, one := blas.NewGeneral(k, N*r), make([]float64, t.m)
+	for i, j := range idx {
+		one[j] = 1
+		t.system.at(one, false).Apply(T, CL)
+		one[j] = 0
+		F := blas.General{Rows: N, Cols: r, Stride: r, Data: blas.Row(Phi, i)}
+		blas.Mul(t.be, F, true, false, U, T)
+		for a, v := range sigma {
+			row := blas.Row(F, a)
+			for b, rho := range pt.L.S {
+				row[b] /= math.Sqrt(math.Max(v, 0)*rho + t.mu)
+			}
+		}
+	}
+	part, H := blas.NewGeneral(k, k), blas.NewGeneral(t.m, t.m)
+	blas.Gemm(t.be, false, true, 2*t.lambda, Phi, Phi, 0, part)
+	for i, a := range idx {
+		for j, b := range idx {
+			H.Data[a*H.Stride+b] = part.Data[i*k+j]
+		}
+	}
+	t.system.at(pt.eta, false)
+	return H, nil
+}
+
+// oneBlock moves the block that has more to gain, where no joint step lowers the
+// objective: L by the barrier method, the weights by their closed form. Both serve where
+// ω is so curved that no gradient step does, as that of the elastic net is next to its
+// bound. It returns nil where the objective does not fall by more than noise.
+func (d *blocks) oneBlock(ctx context.Context) (next *iterate, err error) {
+	t, pt := d.t, d.cur.pt
+	switch {
+	case pt.cert.gapL > pt.cert.gapEta:
+		if t.rho > 0 || t.data.loss != nil || t.space.Unknowns() > outputStepsMost || d.outputs.on {
+			return nil, nil
+		}
+		next, err = d.outputStep(ctx)
+	case !t.fixEta:
+		var moved *point
+		if moved, err = d.try(ctx, t.next(pt, t.closedEta(pt.alpha2()), pt.L), d.tol()); err == nil {
+			next = d.iterate(moved)
+		}
+	}
+	if err != nil || next == nil || !(next.pt.cert.objective < pt.cert.objective-t.noise(next.pt)) {
+		return nil, err
+	}
+	return next, nil
+}
+
+// choose sets the kernels that take part, active, at it: those of positive weight, and, when all were measured, those
+// that a projected gradient step would raise. Without a complete measurement nothing enters. All stay where weights do,
+// or where the regularizer is not one of some of the kernels.
+func (d *blocks) choose(it *iterate) {
+	if d.t.fixEta || !regularizer.Restricts(d.t.reg) {
+		return
+	}
+	probe := slices.Clone(it.z[:d.q.Weights])
+	for j := range probe {
+		probe[j] -= it.g[j] / d.q.Sigma
+	}
+	d.t.reg.Project(probe)
+	var idx []int
+	for j, e := range it.pt.eta {
+		_, on := slices.BinarySearch(d.active, j)
+		if e > 0 || probe[j] > 0 && (it.pt.complete || on) {
+			idx = append(idx, j)
+		}
+	}
+	d.active = idx
+}
+
+// projectWeights applies the regularizer's projection to the active weights.
+func (d *blocks) projectWeights(eta []float64) {
+	part := make([]float64, len(d.active))
+	for k, j := range d.active {
+		part[k] = eta[j]
+	}
+	d.t.reg.Project(part)
+	clear(eta)
+	for k, j := range d.active {
+		eta[j] = part[k]
+	}
 }

@@ -1,9 +1,6 @@
-// This file is the problem in sample space, whose unknowns are coefficients of the samples.
-
 package bcd
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -17,22 +14,12 @@ import (
 
 // samples is the problem over X (l×n): P(K_η(P X)L) + μX = Y with P = diag(√w), for the coefficients C = P X
 // and the targets times √w (mathematics.md §11, §15). A target that is missing has weight 0. The largest weight of
-// every row is in K and Y, so that w ≤ 1, and rows that are weighted as a whole are complete.
+// every row is in K and Y, so that w ≤ 1, and rows that are weighted as a whole are complete. For losses other than
+// the squared one X is C, and cells tells w > 0.
 type samples struct {
-	K       linop.Sum    // divided by unit in all that leaves this type
-	Y       blas.General // 0 where no target is observed
-	cells   *linop.Cells // w; nil for 1
-	root    []float64    // the root of the largest weight of every row; nil for 1
-	loss    loss.Cells   // Y and w for losses other than the squared one, where X is C and cells tells w > 0
-	held    bool         // the rounding of loss stays, and the certificate is of the rounded loss
-	shift   []float64    // that Y is less than the targets, in every column, where constants are learned; nil for 0
-	bad     error        // what the constructor saw
-	rows    int          // of Y that have an observed cell, or that those of Y stand for: l
-	yy      float64      // ‖Y‖²_F with what is dropped
-	dropped float64      // ‖Y‖² of what project left out, or of what no row stands for, see NewPatterns
-	unit    float64
-	size    float64   // the largest mean of a diagonal, known after check
-	traces  []float64 // tr K_j, once asked for
+	data
+	K      linop.Sum
+	traces []float64 // tr K_j, once asked for
 }
 
 // NewSamples is the space of coefficients C (l×n) for the Gram matrices of K
@@ -42,111 +29,165 @@ type samples struct {
 // and values that are infinite.
 func NewSamples(K linop.Sum, Y blas.General) Space { return NewWeighted(K, Y, blas.General{}) }
 
-func (s *samples) Samples() int  { return s.rows }
-func (s *samples) Outputs() int  { return s.Y.Cols }
-func (s *samples) Kernels() int  { return s.K.Len() }
-func (s *samples) Unknowns() int { return s.Y.Rows }
+// NewWeighted is NewSamples with a weight w_ij ≥ 0 for every target, or for every row of Y where W is
+// l×1: the loss is (1/l)Σ w_ij(F − Y)²_ij. A weight of 0 makes the target a missing one, and one of 2 stands for an
+// observation that is made twice. l counts the rows of Y that hold a number, whatever their weights. W without Data
+// is 1 everywhere.
+func NewWeighted(K linop.Sum, Y, W blas.General) Space { return NewLoss(K, Y, W, loss.Loss{}, false) }
 
-func (s *samples) check() error {
-	if s.bad != nil {
-		return s.bad
+// NewLoss is [NewWeighted] for the loss (1/l)Σ w_ij·φ(Y_ij, F_ij). The unknown is C, and with u = 2μC, v = u/w,
+//
+//	Σ w·φ(Y, F) + μ·tr(CᵀK_ηCL)  ≥  l·min  ≥  Σ w·ψ*(v) − μ·tr(CᵀK_ηCL)
+//
+// for every C whose v lies in the box of the loss, which every C here does (mathematics.md §15). C is linear in the
+// lower bound's kernels and L, so that derivatives, certificates and methods are those of the squared loss.
+// With constants, column j of the predictions is that of F and a number b_j that is learned too: the left side is the
+// least over b, the right side holds for coefficients whose columns add up to 0, and kernels are centred, which these
+// do not see (mathematics.md §17).
+// The solvers paper and okl, whose L step is that of the squared loss, do not take others.
+func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, constants bool) Space {
+	s := &samples{data: data{B: Y, unit: 1, sizeY: 1}, K: K}
+	if s.bad = s.checkShapes(W); s.bad != nil {
+		return s
 	}
-	if s.K.Dim() != s.Y.Rows {
-		return fmt.Errorf("%w: the kernel matrices are %d×%d, Y is %d×%d", ErrInput, s.K.Dim(), s.K.Dim(), s.Y.Rows,
-			s.Y.Cols)
+	weight := func(i, j int) float64 {
+		switch {
+		case math.IsNaN(Y.Data[i*Y.Stride+j]):
+			return 0
+		case W.Data == nil:
+			return 1
+		}
+		return W.Data[i*W.Stride+min(j, W.Cols-1)]
 	}
-	if s.Y.Rows < 1 || s.Y.Cols < 1 {
-		return fmt.Errorf("%w: Y is %d×%d", ErrInput, s.Y.Rows, s.Y.Cols)
+	for i := range Y.Rows {
+		if slices.ContainsFunc(blas.Row(Y, i), func(y float64) bool { return !math.IsNaN(y) }) {
+			s.l++
+		}
 	}
-	if s.rows == 0 || s.cells != nil && s.cells.Count() == 0 {
-		return fmt.Errorf("%w: no cell of Y is observed with a weight above 0", ErrInput)
+	if l.Kind == loss.Squared && !constants {
+		s.weigh(weight)
+	} else {
+		s.bad = s.losses(l, weight, constants)
 	}
-	if err := checkFinite("Y", s.Y); err != nil {
-		return err
-	}
-	if math.IsInf(s.yy, 1) {
-		return fmt.Errorf("%w: ‖Y‖² overflows: rescale Y", ErrInput)
-	}
-	return s.checkTerms()
+	s.tell()
+	return s
 }
 
-// checkTerms refuses kernels whose diagonal is not finite and ≥ 0.
-func (s *samples) checkTerms() error {
-	s.size = 1
+func (s *samples) checkShapes(W blas.General) error {
+	Y, N := s.B, s.K.Dim()
+	switch {
+	case N != Y.Rows:
+		return fmt.Errorf("%w: the kernel matrices are %d×%d, Y is %d×%d", ErrInput, N, N, Y.Rows, Y.Cols)
+	case Y.Rows < 1 || Y.Cols < 1:
+		return fmt.Errorf("%w: Y is %d×%d", ErrInput, Y.Rows, Y.Cols)
+	case W.Data == nil:
+		return nil
+	case W.Rows != Y.Rows || W.Cols != 1 && W.Cols != Y.Cols:
+		return fmt.Errorf("%w: the weights are %d×%d, Y is %d×%d", ErrInput, W.Rows, W.Cols, Y.Rows, Y.Cols)
+	}
+	for i := range W.Rows {
+		for j, w := range blas.Row(W, i) {
+			if !(w >= 0) || math.IsInf(w, 0) {
+				return fmt.Errorf("%w: the weight at row %d, column %d is %g", ErrInput, i, j, w)
+			}
+		}
+	}
+	return nil
+}
+
+// weigh gives the cells their weights.
+func (s *samples) weigh(weight func(i, j int) float64) {
+	Y := s.B
+	top := slices.Repeat([]float64{1}, Y.Rows)
+	for i := range top {
+		most := 0.0
+		for j := range Y.Cols {
+			most = max(most, weight(i, j))
+		}
+		if most > 0 {
+			top[i] = most
+		}
+	}
+	s.cells = linop.WeightedCells(Y.Rows, Y.Cols, func(i, j int) float64 { return weight(i, j) / top[i] })
+	if slices.ContainsFunc(top, func(w float64) bool { return w != 1 }) {
+		s.rowRoots, s.B = blas.Roots(top), blas.Like(Y)
+		blas.ScaleRows(s.B, s.rowRoots, Y)
+		s.K = linop.NewScaled(s.K, s.rowRoots)
+	}
+	s.keepCells()
+	s.yy = square(blas.Frob(s.B))
+}
+
+// keepCells makes the targets those of the cells, times the roots of their weights.
+func (s *samples) keepCells() {
+	if s.cells.Complete() {
+		s.cells = nil
+		return
+	}
+	Y := blas.Like(s.B)
+	s.cells.Project(Y, s.B)
+	s.B = Y
+}
+
+// tell fills in what data tells of the kernels and of the size of the targets, and refuses what cannot be fitted.
+func (s *samples) tell() {
+	if s.bad != nil {
+		return
+	}
+	_, s.mixed = s.K.(linop.Mixed)
+	s.mixed = s.mixed && s.K.Dim() >= singleFrom
+	s.single = linop.PrecisionOf(s.K) == blas.Float32
+	s.ending, _ = s.K.(linop.Ending)
+	count := s.B.Rows * s.B.Cols
+	if s.cells != nil {
+		count = s.cells.Count()
+	}
+	if s.loss == nil { // most losses know no units
+		s.sizeY = blas.Frob(s.B) / math.Sqrt(float64(count))
+	}
+	if s.bad = checkFinite("Y", s.B); s.bad == nil {
+		if s.bad = s.checkSize(); s.bad == nil {
+			s.sizeK, s.bad = s.checkTerms()
+		}
+	}
+}
+
+// checkTerms refuses kernels whose diagonal is not finite and ≥ 0, and returns the largest mean of one, 1 if unknown.
+func (s *samples) checkTerms() (size float64, err error) {
 	if c, ok := s.K.(linop.Checker); ok {
 		if err := c.Check(); err != nil {
-			return fmt.Errorf("%w: %w", ErrInput, err)
+			return 1, fmt.Errorf("%w: %w", ErrInput, err)
 		}
-		return nil
+		return 1, nil
 	}
-	d, top := make([]float64, s.K.Dim()), 0.0
+	d := make([]float64, s.K.Dim())
 	for j := range s.K.Len() {
 		s.K.Diag(d, j)
 		mean := 0.0
 		for i, v := range d {
 			if !(v >= 0) || math.IsInf(v, 0) {
-				return fmt.Errorf("%w: kernel %d has %g on its diagonal at sample %d", ErrInput, j, v, i)
+				return 1, fmt.Errorf("%w: kernel %d has %g on its diagonal at sample %d", ErrInput, j, v, i)
 			}
 			mean += v / float64(len(d))
 		}
-		top = math.Max(top, mean)
+		size = math.Max(size, mean)
 	}
-	s.size = top
-	return nil
+	return size, nil
 }
 
-func (s *samples) sizes() (y, k float64) {
-	if s.convex() {
-		return 1, s.size // most losses know no units
-	}
-	count := s.Y.Rows * s.Y.Cols
-	if s.cells != nil {
-		count = s.cells.Count()
-	}
-	return blas.Frob(s.Y) / math.Sqrt(float64(count)), s.size
+func (s *samples) Kernels() int   { return s.K.Len() }
+func (s *samples) system() system { return s }
+
+func (s *samples) with(d data) Space { return &samples{data: d, K: s.K} }
+
+func (s *samples) probe() []float64 {
+	u, v := probeVector(s.Unknowns()), make([]float64, s.Kernels())
+	s.K.Forms(v, u, u, upTo(len(v)))
+	return v
 }
 
-func (s *samples) inUnits(y, k float64) (Space, float64) {
-	t := *s
-	t.unit, t.traces = k, nil
-	if !s.convex() {
-		t.Y, t.dropped = blas.Clone(s.Y), s.dropped/y/y
-		blas.Scal(1/y, t.Y.Data)
-		t.yy = square(blas.Frob(t.Y)) + t.dropped
-	}
-	return &t, 1
-}
-
-// rounding is that of ‖F − Y‖²: F and Y are exact to their own rounding.
-func (s *samples) rounding(fit float64) float64 { return 0x1p-50 * math.Sqrt(fit*s.yy) }
-
-func (s *samples) inSamples() *samples { return s }
-
-// complete reports whether all cells have the weight of their row. Only then do the outputs decouple in the
-// eigenvectors of L.
-func (s *samples) complete() bool { return s != nil && s.cells == nil }
-
-func (s *samples) setWeights(eta []float64) {
-	eta = slices.Clone(eta)
-	blas.Scal(1/s.unit, eta)
-	s.K.SetWeights(eta)
-}
-
-// until makes kernels that are computed when they are needed end with ctx, which is then to be looked at, and reports
-// whether there are such.
-func (s *samples) until(ctx context.Context) bool {
-	if s == nil {
-		return false
-	}
-	e, ok := s.K.(linop.Ending)
-	if ok {
-		e.Until(ctx)
-	}
-	return ok
-}
-
-// trace is tr K_j.
-func (s *samples) trace(j int) float64 {
+// diagonalSum is tr K_j.
+func (s *samples) diagonalSum(j int) float64 {
 	if s.traces == nil {
 		d := make([]float64, s.K.Dim())
 		s.traces = make([]float64, s.K.Len())
@@ -159,23 +200,19 @@ func (s *samples) trace(j int) float64 {
 	return s.traces[j]
 }
 
-func (s *samples) traceOf(eta []float64) float64 {
-	sum := 0.0
+func (s *samples) trace(eta []float64) (sum float64) {
 	for j, e := range eta {
 		if e > 0 {
-			sum += e * s.trace(j)
+			sum += e * s.diagonalSum(j)
 		}
 	}
 	return sum
 }
 
-func (s *samples) mixed() bool {
-	_, ok := s.K.(linop.Mixed)
-	return ok && s.K.Dim() >= singleFrom
-}
-
 func (s *samples) at(eta []float64, single bool) linop.Operator {
-	s.setWeights(eta)
+	eta = slices.Clone(eta)
+	blas.Scal(1/s.unit, eta)
+	s.K.SetWeights(eta)
 	if m, ok := s.K.(linop.Mixed); ok && single {
 		m.Single()
 	} else if ok {
@@ -186,67 +223,43 @@ func (s *samples) at(eta []float64, single bool) linop.Operator {
 
 // centered is K, or, where constants are learned, H·K·H: a kernel of the same functions up to constants.
 func (s *samples) centered(K linop.Operator) linop.Operator {
-	if s.loss.Free {
+	if s.loss != nil && s.loss.Free {
 		return &linop.Centered{A: K}
 	}
 	return K
 }
 
-// observed is the weights of the cells, at most 1; nil where all are 1.
-func (s *samples) observed() *linop.Cells {
-	if s == nil {
-		return nil
-	}
-	return s.cells
+// term is K_j, in the units of the space and centred where constants are learned.
+func (s *samples) term(j int) linop.Operator { return s.centered(sampleTerm{s, j}) }
+
+type sampleTerm struct {
+	s *samples
+	j int
 }
 
-func (s *samples) rhs([]float64) blas.General                                { return s.Y }
-func (s *samples) normY2() float64                                           { return s.yy }
-func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 { return 1 }
+func (k sampleTerm) Dim() int { return k.s.K.Dim() }
 
-// outputs is Y with NaN in the missing cells.
-func (s *samples) outputs() blas.General {
-	if s.cells == nil {
-		return s.Y
-	}
-	Y := blas.Clone(s.Y)
-	for i := range Y.Rows {
-		row := blas.Row(Y, i)
-		for j, root := range s.cells.Row(i) {
-			if root == 0 {
-				row[j] = math.NaN()
-			}
-		}
-	}
-	return Y
+func (k sampleTerm) Apply(dst, x blas.General) {
+	k.s.K.(linop.Separate).ApplyTerm(dst, x, k.j)
+	blas.CopyScaled(dst, 1/k.s.unit, dst)
 }
+
+func (k sampleTerm) Dense(dst blas.General) {
+	k.s.K.(linop.Separate).DenseTerm(dst, k.j)
+	blas.CopyScaled(dst, 1/k.s.unit, dst)
+}
+
+func (s *samples) rhs([]float64) blas.General { return s.B }
 
 // rebase leaves C: it changes little.
 func (s *samples) rebase(_ blas.General, _, _ []float64) {}
-
-func (s *samples) probe() []float64 {
-	u, v := probeVector(s.Unknowns()), make([]float64, s.Kernels())
-	s.K.Forms(v, u, u, upTo(len(v)))
-	return v
-}
-
-func (s *samples) project(be blas.Backend, P blas.General) Space {
-	p := *s
-	p.Y, p.dropped = blas.NewGeneral(s.Y.Rows, P.Cols), 0
-	blas.Mul(be, p.Y, false, false, s.Y, P)
-	if left := s.yy - square(blas.Frob(p.Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
-		p.dropped = left
-	}
-	return &p
-}
 
 func (s *samples) half(_ *task, pt *point) (blas.General, linop.Operator) {
 	return pt.X, s.at(pt.eta, false)
 }
 
 func (s *samples) measure(t *task, pt *point, c []float64, idx []int) {
-	s.predict(t, pt)
-	s.measureFit(&pt.measures, t.mu, pt.X, t.work.xl)
+	t.measureFit(&pt.measures, pt.X, t.predict(pt))
 	C := s.coefficients(&t.work, pt.X)
 	if !t.fixL {
 		pt.G = blas.Reshape(pt.G, t.n, t.n)
@@ -256,27 +269,6 @@ func (s *samples) measure(t *task, pt *point, c []float64, idx []int) {
 	s.forms(c, t.work.half(C, pt.L), idx)
 }
 
-// predict writes F = K_ηCL to the scratch xl.
-func (s *samples) predict(t *task, pt *point) {
-	t.work.xl = blas.Reshape(t.work.xl, pt.X.Rows, t.n)
-	t.work.mulRight(t.work.xl, pt.AX, pt.L)
-}
-
-// measureFit fills in what m tells of the predictions F = KCL and of X, and overwrites F.
-func (s *samples) measureFit(m *measures, mu float64, X, F blas.General) {
-	if s.cells != nil {
-		s.cells.Project(F, F)
-	}
-	if s.convex() {
-		s.measureConvex(m, mu, X, F)
-		return
-	}
-	m.norm = blas.Inner(X, F)
-	m.form = m.norm
-	m.fit = distance2(F, s.Y) + s.dropped
-	m.yc, m.cc = blas.Inner(s.Y, X)+s.dropped/mu, square(blas.Frob(X))+s.dropped/(mu*mu)
-}
-
 // forms are tr(UᵀK_jU) for the kernels of idx. It overwrites U by U/√unit, which keeps the
 // products with K_j as given in the range of float64. A negative form is 0 where rounding can have made it so.
 func (s *samples) forms(c []float64, U blas.General, idx []int) {
@@ -284,7 +276,7 @@ func (s *samples) forms(c []float64, U blas.General, idx []int) {
 	blas.Scal(1/math.Sqrt(s.unit), U.Data)
 	s.K.Forms(c, U, U, idx)
 	for i, v := range c {
-		if v < 0 && -v <= psdSlack*s.trace(idx[i])*size { // no entry of a kernel exceeds its trace
+		if v < 0 && -v <= psdSlack*s.diagonalSum(idx[i])*size { // no entry of a kernel exceeds its trace
 			c[i] = 0
 		}
 	}
@@ -300,30 +292,38 @@ func (s *samples) norms(t *task, pt *point, L *linop.Spectral) []float64 {
 	return v
 }
 
-// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V.
-func (s *samples) along(w *work, C, V blas.General) (yc, cc []float64) {
-	w.xl, w.tall = blas.Reshape(w.xl, C.Rows, V.Cols), blas.Reshape(w.tall, C.Rows, V.Cols)
-	blas.Mul(w.be, w.xl, false, false, C, V)
-	blas.Mul(w.be, w.tall, false, false, s.Y, V)
-	yc, cc = make([]float64, V.Cols), make([]float64, V.Cols)
-	for i := range C.Rows {
-		y := blas.Row(w.tall, i)
-		for j, c := range blas.Row(w.xl, i) {
-			yc[j] += c * y[j]
-			cc[j] += c * c
+// quadratic is, where cells are missing or weighted, that for filled targets Y = w∘T + (1−w)∘F, T the targets, of which
+// ‖AL′ − Y‖² and a constant bound the loss at any L′ from above and equal it at L.
+func (s *samples) quadratic(t *task, pt *point, q *quadratic) {
+	w, A, Y := &t.work, pt.AX, s.B
+	q.YY = s.yy
+	if s.cells != nil {
+		Y = t.predict(pt)
+		w.px = blas.Reshape(w.px, A.Rows, t.n)
+		s.cells.Project(w.px, Y)
+		blas.AddScaled(w.px, -1, s.B)
+		s.cells.ProjectMissing(w.px, w.px)
+		q.YY = square(blas.Frob(w.px)) + s.dropped
+		for range 2 {
+			s.cells.ProjectMissing(Y, Y)
 		}
+		s.cells.Project(w.px, s.B)
+		blas.AddScaled(Y, 1, w.px)
+		q.YY += square(blas.Frob(Y))
 	}
-	return yc, cc
+	q.reshape(t.n)
+	blas.GramOf(w.be, q.AtA, A)
+	blas.Mul(w.be, q.AtY, true, false, A, Y)
+	blas.Mul(w.be, q.B, true, false, s.coefficients(w, pt.X), A)
+	blas.Symmetrize(q.B)
 }
 
 // distance2 is ‖a − b‖²_F.
-func distance2(a, b blas.General) float64 {
-	var s float64
+func distance2(a, b blas.General) (s float64) {
 	for i := range a.Rows {
-		x, y := blas.Row(a, i), blas.Row(b, i)
-		for j := range x {
-			d := x[j] - y[j]
-			s += d * d
+		y := blas.Row(b, i)
+		for j, v := range blas.Row(a, i) {
+			s += square(v - y[j])
 		}
 	}
 	return s

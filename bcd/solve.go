@@ -1,5 +1,3 @@
-// This file solves a problem by the solver that the options name, or for the coefficients alone.
-
 package bcd
 
 import (
@@ -79,7 +77,7 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 
 // solveProduct is [Solve] for the product model.
 func solveProduct(ctx context.Context, p *Problem, opt Options) (*Result, error) {
-	if p.Space.inSamples().convex() && (opt.Solver == "okl" || opt.Solver == "paper") {
+	if p.Space.shared().loss != nil && (opt.Solver == "okl" || opt.Solver == "paper") {
 		return nil, fmt.Errorf("%w: the solver %s takes the squared loss alone", ErrInput, opt.Solver)
 	}
 	rho := 0.0

@@ -1,8 +1,8 @@
-// This file declares what the solvers ask of the space that the unknown of the linear system is in.
-
 package bcd
 
 import (
+	"context"
+	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
@@ -27,54 +27,188 @@ type Space interface {
 	Kernels() int
 	Unknowns() int
 
-	// check validates shapes and data.
-	check() error
-	// sizes are the root mean square of Y and the largest mean of a kernel's diagonal,
-	// 1 where that is not known; both after check.
-	sizes() (y, k float64)
-	// inUnits is the space of Y/y and K_j/k, see units, and what that divides the unknown
-	// by beside y, for the same coefficients of Y/y.
-	inUnits(y, k float64) (Space, float64)
+	// shared is what the spaces have alike, and system what differs.
+	shared() *data
+	system() system
+	// with is the same kernels with other targets, or in other units.
+	with(d data) Space
+	// probe is one number per kernel that tells dictionaries apart.
+	probe() []float64
+}
 
+// system is what the solvers need of A_η X L + μX = B_η.
+type system interface {
 	// at is A_η, ready to use, in single precision for single: a hint. Weights of 0
 	// are not read. It is valid until the next call.
 	at(eta []float64, single bool) linop.Operator
 	// rhs is B_η, valid until the next call.
 	rhs(eta []float64) blas.General
-	// traceOf is tr A_η, or an estimate of it.
-	traceOf(eta []float64) float64
-	// mixed reports whether A_η is worth taking in single precision where that is exact enough.
-	mixed() bool
-
-	// normY2 is ‖Y‖²_F.
-	normY2() float64
-	// rounding is how much of fit, a value of measures, may be rounding.
-	rounding(fit float64) float64
-	// residualScale is what a relative residual in Y is to be multiplied by for one
-	// in B_η to leave the objective as near its minimum, at the most.
-	residualScale(eta []float64, L *linop.Spectral, mu float64) float64
+	// trace is tr A_η, or an estimate of it.
+	trace(eta []float64) float64
+	// rebase makes X, the solution for the weights from, a start for the weights to.
+	rebase(X blas.General, from, to []float64)
 	// measure fills in the measures of pt for the coefficients that X stands for there, and c with c_j of the kernels
 	// of idx.
 	measure(t *task, pt *point, c []float64, idx []int)
-	// norms are ‖f_j‖² of the function that X of pt stands for at its weights and L.
-	norms(t *task, pt *point, L *linop.Spectral) []float64
-	// rebase makes X, the solution for the weights from, a start for the weights to.
-	rebase(X blas.General, from, to []float64)
-	// quadratic fills in the step from L of pt at fixed X.
-	quadratic(t *task, pt *point, q *quadratic)
-
-	// inSamples is the space itself, nil where the unknown is not of samples.
-	inSamples() *samples
-	// probe is one number per kernel that tells dictionaries apart.
-	probe() []float64
-
-	// outputs is the matrix whose row space holds the optimal L, with NaN where no target is observed.
-	outputs() blas.General
-	// project is the same space with outputs·P in place of outputs (P has orthonormal
-	// columns). The objective goes on counting what of Y lies outside the range of P.
-	project(be blas.Backend, P blas.General) Space
 	// half returns R and A with G = RᵀAR at the coefficients of pt; A is nil for the identity.
 	half(t *task, pt *point) (R blas.General, A linop.Operator)
+	// norms are ‖f_j‖² of the function that X of pt stands for at its weights and L.
+	norms(t *task, pt *point, L *linop.Spectral) []float64
+	// quadratic fills in the step from L of pt at fixed X.
+	quadratic(t *task, pt *point, q *quadratic)
+}
+
+// data is what both spaces have: the targets, with their cells and their loss, and units.
+type data struct {
+	B            blas.General // B_η at unit weights, 0 where no target is observed
+	l            int          // rows with an observed target, or that those of B stand for
+	yy           float64      // ‖Y‖²_F with what is dropped, or the loss of the function 0
+	dropped      float64      // ‖Y‖² of what project left out, or of what no row stands for, see NewPatterns
+	unit         float64      // the kernels are divided by it in all that leaves the space
+	sizeY, sizeK float64      // the root mean square of Y, and the largest mean of a kernel's diagonal, 1 if unknown
+	bad          error        // what the constructor saw
+	features     bool         // X is W
+
+	cells    *linop.Cells // w, at most 1; nil where all cells have the weight of their row
+	rowRoots []float64    // the root of the largest weight of every row; nil for 1
+	loss     *otherLoss   // nil for the squared one
+	rows     blas.General // R of features that stand for the samples of a sum: C of the caller is RᵀC
+
+	ending linop.Ending // kernels that are computed when they are needed, else nil
+	mixed  bool         // A_η is worth taking in single precision where that is exact enough
+	single bool         // A_η is stored in single precision
+}
+
+func (d *data) Samples() int  { return d.l }
+func (d *data) Outputs() int  { return d.B.Cols }
+func (d *data) Unknowns() int { return d.B.Rows }
+func (d *data) shared() *data { return d }
+
+// checkSize refuses targets of which none is observed, or whose squares overflow.
+func (d *data) checkSize() error {
+	switch {
+	case d.l == 0 || d.cells != nil && d.cells.Count() == 0:
+		return fmt.Errorf("%w: no cell of Y is observed with a weight above 0", ErrInput)
+	case math.IsInf(d.yy, 1):
+		return fmt.Errorf("%w: ‖Y‖² overflows: rescale Y", ErrInput)
+	}
+	return nil
+}
+
+// complete reports whether X is that of samples all of whose cells have the weight of their row. Only then do the
+// outputs decouple in the eigenvectors of L.
+func (d *data) complete() bool { return !d.features && d.cells == nil }
+
+// until makes kernels that are computed when they are needed end with ctx, which is then to be looked at.
+func (d *data) until(ctx context.Context) {
+	if d.ending != nil {
+		d.ending.Until(ctx)
+	}
+}
+
+// rounding is how much of fit, a value of measures, may be rounding: F and Y are exact to their own, but in feature
+// space ‖F − Y‖² = ‖Y‖² − 2⟨H, WL⟩ + ⟨WL, ΓWL⟩.
+func (d *data) rounding(fit float64) float64 {
+	if d.features {
+		fit = d.yy
+	}
+	return 0x1p-50 * math.Sqrt(fit*d.yy)
+}
+
+// inUnits is d for Y/y and K_j/k, and what that divides the unknown by beside y, for the same coefficients of Y/y.
+func (d *data) inUnits(y, k float64) (in data, root float64) {
+	in, root = *d, 1
+	in.unit = k
+	if d.loss != nil {
+		return in, root
+	}
+	in.B = blas.Clone(d.B)
+	blas.Scal(1/y, in.B.Data)
+	in.dropped = d.dropped / y / y
+	in.yy = square(blas.Frob(in.B)) + in.dropped
+	if d.features {
+		root = math.Sqrt(k)
+		blas.Scal(1/root, in.B.Data)
+		in.yy = d.yy / y / y
+	}
+	return in, root
+}
+
+// project is d with Y·P in place of Y, for P of orthonormal columns. The objective goes on counting what of Y lies
+// outside the range of P.
+func (d *data) project(be blas.Backend, P blas.General) data {
+	in := *d
+	in.B, in.dropped = blas.Product(be, false, false, d.B, P), 0
+	// more than rounding
+	if left := d.yy - square(blas.Frob(in.B)); !d.features && left > float64(P.Rows)*0x1p-52*d.yy {
+		in.dropped = left
+	}
+	return in
+}
+
+// targets is B with NaN in the missing cells.
+func (d *data) targets() blas.General {
+	if d.cells == nil {
+		return d.B
+	}
+	Y := blas.Clone(d.B)
+	for i := range Y.Rows {
+		row := blas.Row(Y, i)
+		for j, root := range d.cells.Row(i) {
+			if root == 0 {
+				row[j] = math.NaN()
+			}
+		}
+	}
+	return Y
+}
+
+// outward turns X for all outputs, which it overwrites, into what the caller takes for it; inward does the reverse.
+func (d *data) outward(be blas.Backend, X blas.General) blas.General {
+	if d.cells != nil && d.loss == nil {
+		d.cells.Project(X, X)
+	}
+	if d.rowRoots != nil {
+		blas.ScaleRows(X, d.rowRoots, X)
+	}
+	if d.rows.Data != nil {
+		return blas.Product(be, true, false, d.rows, X)
+	}
+	return X
+}
+
+func (d *data) inward(be blas.Backend, C blas.General) blas.General {
+	if d.rows.Data != nil { // which are orthogonal
+		C = blas.Product(be, false, false, d.rows, C)
+	}
+	for i := range C.Rows {
+		row := blas.Row(C, i)
+		switch {
+		case d.rowRoots != nil:
+			blas.Scal(1/d.rowRoots[i], row)
+		case d.rows.Data != nil && blas.Nrm2(blas.Row(d.rows, i)) > 0:
+			blas.Scal(1/square(blas.Nrm2(blas.Row(d.rows, i))), row)
+		}
+		if d.cells == nil {
+			continue
+		}
+		for j, root := range d.cells.Row(i) {
+			if row[j] /= root; root == 0 {
+				row[j] = 0
+			}
+		}
+	}
+	return C
+}
+
+// coefficients are P·X, in the scratch of w.
+func (d *data) coefficients(w *work, X blas.General) blas.General {
+	if d.cells == nil {
+		return X
+	}
+	w.px = blas.Reshape(w.px, X.Rows, X.Cols)
+	d.cells.Project(w.px, X)
+	return w.px
 }
 
 // measures are the numbers every objective, gradient and certificate is made of,
@@ -118,6 +252,12 @@ type rounding struct {
 type quadratic struct {
 	AtA, AtY, B blas.General
 	YY          float64 // ‖Y‖²
+}
+
+func (q *quadratic) reshape(n int) {
+	for _, a := range []*blas.General{&q.AtA, &q.AtY, &q.B} {
+		*a = blas.Reshape(*a, n, n)
+	}
 }
 
 // work is scratch that evaluations share.

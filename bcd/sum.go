@@ -1,5 +1,3 @@
-// This file fits sums of separable kernels, which have an output kernel for each kernel.
-
 package bcd
 
 import (
@@ -42,11 +40,11 @@ func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	if pt.arrived(f.opt.Tol) {
 		return nil
 	}
-	if f.s.kinked() {
+	if f.s.loss.kinked() {
 		return f.withoutKinks(ctx, pt, f.opt.Tol, f)
 	}
 	switch work, _ := f.innerProblem().Work(); {
-	case work > interiorLast || f.s.convex():
+	case work > interiorLast || f.s.loss != nil:
 		return f.descents(ctx, pt)
 	case work > interiorFirst:
 		f.most = min(f.most, f.iter+interiorAfter)
@@ -106,7 +104,7 @@ func (f *sumModel) freedom(context.Context) ([]float64, error) { return nil, nil
 
 // finish certifies the point to return over all kernels, for the loss as given.
 func (f *sumModel) finish(context.Context) error {
-	f.s.hold(false)
+	f.s.loss.hold(false)
 	return f.covered(context.Background(), f.best)
 }
 
@@ -137,16 +135,21 @@ func (p *Problem) checkSum(opt Options) error {
 		if f.lengths == nil {
 			return refuse("needs Γ, which is known by its products only: take fewer features, or fit the product model")
 		}
-	} else if _, ok := p.Space.inSamples().K.(linop.Separate); !ok {
-		return refuse("needs products with single kernels, which %T does not offer", p.Space.inSamples().K)
+	} else if K := p.Space.(*samples).K; !separate(K) {
+		return refuse("needs products with single kernels, which %T does not offer", K)
 	}
 	m, n := p.Space.Kernels(), p.Space.Outputs()
-	if p.Space.inSamples().observed() == nil {
+	if p.Space.shared().cells == nil {
 		n = min(n, p.Space.Unknowns())
 	}
 	numbers := m * n * n
 	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of order %d", m, n),
 		8*float64(numbers)*float64(3*quasinewton.MostPairs(numbers)+10), "fit the product model")
+}
+
+func separate(K linop.Sum) bool {
+	_, ok := K.(linop.Separate)
+	return ok
 }
 
 // solveSum is [Solve] for a sum of separable kernels. Without a state to start from, the
@@ -156,11 +159,13 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		return nil, err
 	}
 	if f, ok := p.Space.(*features); ok {
-		rows, err := f.factorRows(opt.Backend)
+		rows, err := f.onRows(opt.Backend)
 		if err != nil {
 			return nil, err
 		}
-		return rows.solve(ctx, p, opt)
+		q := *p
+		q.Space, opt.Start = rows, f.atUnitWeights(opt.Start)
+		p = &q
 	}
 	start := opt.Start
 	if start == nil {
@@ -204,14 +209,14 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 	}
 	f := &sumModel{fit: newFit(q, opt, 0, b, u), norm: p.Norm.(regularizer.Lp), proportional: s.Ls == nil}
 	f.model, f.loosest = f, innerLoosest
-	f.s = q.Space.inSamples()
+	f.s = q.Space.(*samples)
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
-	if !f.s.loss.Free { // else products are with centred kernels
+	if f.s.loss == nil || !f.s.loss.Free { // else products are with centred kernels
 		f.solver.Average(f.s.K, 1/f.s.unit)
 	}
-	pt := &point{X: blas.NewGeneral(f.s.Y.Rows, f.t.n)}
+	pt := new(point)
 	for j := range f.t.m {
-		f.K = append(f.K, f.s.centered(sampleTerm{f.s, j}))
+		f.K = append(f.K, f.s.term(j))
 		L, scale := s.L, 1/u.L
 		if s.Ls != nil {
 			L = s.Ls[j]
@@ -241,10 +246,7 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 
 // coefficients performs the C step of a sum, P_Ω(Σ_j K_jCL_j) + μC = P_Ω·Y.
 func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) error {
-	terms := make([]linop.Term, len(pt.Ls))
-	for j, L := range pt.Ls {
-		terms[j] = linop.Term{K: f.K[j], L: L}
-	}
+	terms := f.terms(ctx, pt)
 	solve := func(ctx context.Context, X, Y blas.General, tol float64) error {
 		res, err := f.solver.Solve(ctx, X, terms, f.t.mu, Y, sylvester.Options{Tol: tol})
 		f.cost.count(res)
@@ -252,27 +254,24 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 	}
 	var err error
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
-		if !f.s.convex() {
-			err = solve(ctx, pt.X, f.s.Y, tol)
+		if f.s.loss == nil {
+			err = solve(ctx, pt.X, f.s.B, tol)
 			return
 		}
-		all := &linop.KroneckerSum{Terms: terms, Backend: f.t.be}
-		err = f.newton.Minimize(ctx, pt.X, semismooth.Problem{
-			Cells: &f.s.loss, Mu: f.t.mu, Hold: f.s.held, Map: all,
-			Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+		err = f.lossStep(ctx, &f.newton, pt, tol, terms,
+			func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
 				f.solver.Reweigh(cells)
 				err := solve(ctx, B, Y, tol)
 				PB := blas.Like(B)
 				cells.Project(PB, B)
-				all.ApplyMatrix(F, PB)
+				(&linop.KroneckerSum{Terms: terms, Backend: f.t.be}).ApplyMatrix(F, PB)
 				return err
-			},
-		}, tol)
+			})
 	})
 	switch {
 	case errors.Is(err, sylvester.ErrNotConverged):
 		return nil
-	case errors.Is(err, sylvester.ErrNotSPD) && f.s.convex() && blas.Frob(pt.X) > 0: // fill finds kernels that are not
+	case errors.Is(err, sylvester.ErrNotSPD) && f.s.loss != nil && blas.Frob(pt.X) > 0: // fill tells why
 		return nil
 	case errors.Is(err, sylvester.ErrNotSPD):
 		return fmt.Errorf("%w: %w", ErrNotPSD, err)
@@ -280,21 +279,12 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 	return err
 }
 
-// sampleTerm is K_j in the units of the space.
-type sampleTerm struct {
-	s *samples
-	j int
-}
-
-func (k sampleTerm) Dim() int { return k.s.K.Dim() }
-func (k sampleTerm) Apply(dst, x blas.General) {
-	k.s.K.(linop.Separate).ApplyTerm(dst, x, k.j)
-	blas.CopyScaled(dst, 1/k.s.unit, dst)
-}
-
-func (k sampleTerm) Dense(dst blas.General) {
-	k.s.K.(linop.Separate).DenseTerm(dst, k.j)
-	blas.CopyScaled(dst, 1/k.s.unit, dst)
+func (f *sumModel) terms(_ context.Context, pt *point) []linop.Term {
+	terms := make([]linop.Term, len(pt.Ls))
+	for j, L := range pt.Ls {
+		terms[j] = linop.Term{K: f.K[j], L: L}
+	}
+	return terms
 }
 
 // fill fills in what pt tells of the kernels of idx, among which are those of weight.
@@ -319,20 +309,15 @@ func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
 			blas.AddScaled(F, 1, one)
 		}
 	}
-	f.s.measureFit(&pt.measures, t.mu, pt.X, F)
-	pt.rounded = f.s.rounded()
-	if f.s.convex() {
-		pt.residual = f.s.openness(&pt.measures, t.mu)
-	} else {
-		blas.AddScaled(F, t.mu, pt.X)
-		pt.residual = math.Sqrt(distance2(F, f.s.Y)) / math.Max(blas.Frob(f.s.Y), math.SmallestNonzeroFloat64)
-	}
+	t.measureFit(&pt.measures, pt.X, F)
+	pt.rounded = f.s.loss.rounded()
+	pt.residual = t.loss.residual(&pt.measures, t.mu, pt.X, F)
 	pt.cert.objective = pt.fit/float64(t.l) + t.lambda*pt.form
 	if math.IsNaN(pt.cert.objective) || math.IsInf(pt.cert.objective, 0) {
 		return fmt.Errorf("%w: the objective is not finite", ErrInput)
 	}
 	for _, j := range idx {
-		if v := blas.Trace(pt.Gs[j]); v < -psdSlack*f.s.trace(j)*pt.cc {
+		if v := blas.Trace(pt.Gs[j]); v < -psdSlack*f.s.diagonalSum(j)*pt.cc {
 			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jC) = %g", ErrNotPSD, j, v)
 		}
 	}

@@ -270,7 +270,7 @@ func TestSumResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			q, _ := p.check()
-			s := p.Space.inSamples()
+			s := p.Space.(*samples)
 			K, F, KC, one := s.K.(linop.Separate), blas.Like(res.C), blas.Like(res.C), blas.Like(res.C)
 			for j, L := range res.Ls {
 				K.ApplyTerm(KC, res.C, j)
@@ -285,8 +285,8 @@ func TestSumResult(t *testing.T) {
 				s.cells.Project(F, F)
 			}
 			R := blas.Clone(F)
-			blas.AddScaled(R, -1, s.Y)
-			size := blas.Frob(s.Y)
+			blas.AddScaled(R, -1, s.B)
+			size := blas.Frob(s.B)
 			blas.Scal(1/size, R.Data)
 			U := square(blas.Frob(R))/float64(s.Samples()) + p.Lambda*form/size/size
 			if got := res.Objective / size / size; !(math.Abs(got-U) <= 1e-10*U) {
@@ -374,7 +374,7 @@ func TestSumStops(t *testing.T) {
 	}
 	_, feats := lowrank(t)
 	f := feats.Space.(*features)
-	products := NewFeaturesOperator(linop.NewDense(blas.NewGeneral(f.Dim(), f.Dim()), nil), f.H, f.yy, f.l, f.blocks)
+	products := NewFeaturesOperator(linop.NewDense(blas.NewGeneral(f.Dim(), f.Dim()), nil), f.B, f.yy, f.l, f.blocks)
 	for name, c := range map[string]struct {
 		change func(p *Problem, opt *Options)
 		words  string

@@ -1,6 +1,3 @@
-// This file descends over the output kernels of a sum: by closed forms at first, and then in coordinates of them, or by
-// an interior point method where the sum is small.
-
 package bcd
 
 import (
@@ -20,33 +17,11 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// faces is the [chart] of the output kernels of a sum: the elements of the L_j one matrix after the other.
+// faces is the [chart] of the output kernels of a sum.
 type faces struct {
 	*sumModel
+	q   *quasinewton.Model
 	idx []int // kernels that are measured and take part; the others stay 0
-}
-
-// blocks are the matrices of a vector.
-func (c *faces) blocks(z []float64) []blas.General {
-	n, L := c.t.n, make([]blas.General, c.t.m)
-	for j := range L {
-		L[j] = blas.General{Rows: n, Cols: n, Stride: n, Data: z[j*n*n : (j+1)*n*n]}
-	}
-	return L
-}
-
-// at is the coordinates of a measured point and the gradient of h there.
-func (c *faces) at(pt *point) (z, g []float64) {
-	size := c.t.m * c.t.n * c.t.n
-	z, g = make([]float64, size), make([]float64, size)
-	S, G := c.blocks(z), c.blocks(g)
-	for j := range pt.Ls {
-		pt.Ls[j].Dense(c.t.be, S[j])
-		if pt.Gs[j].Data != nil {
-			blas.AddScaled(G[j], -c.t.lambda, pt.Gs[j])
-		}
-	}
-	return z, g
 }
 
 // choose sets idx, from a certified point, to the kernels of positive weight and those along
@@ -61,21 +36,6 @@ func (c *faces) choose(it *iterate) {
 			c.idx = append(c.idx, j)
 		}
 	}
-}
-
-// Slope is that of a [quasinewton.Set] set.
-func (c *faces) Slope(grad, dir, z []float64) float64 {
-	s := blas.Dot(grad, dir)
-	if c.norm.P == 1 {
-		var change, size float64
-		D, Z := c.blocks(dir), c.blocks(z)
-		for _, j := range c.idx {
-			change += blas.Trace(D[j])
-			size += blas.Trace(Z[j])
-		}
-		s += conserved(change, size, -blas.Dot(grad, z))
-	}
-	return s
 }
 
 // from is the point of the output kernels L.
@@ -97,7 +57,7 @@ func (c *faces) mask(y []float64, before, after *iterate) {
 //	‖K_jc_a‖²/(ρ_b + floor_b) + ‖K_jc_b‖²/(ρ_a + floor_a),   floor_b = μ/σ_b,
 //
 // for the columns c_b of C in the eigenvectors of L̄, along which ΣK_i⊗L_i + μI is taken to be
-// σ_bρ_b + μ; see [descent.weigh]. A kernel that was not measured, and takes no part, has weights 1.
+// σ_bρ_b + μ; see [blocks.weigh]. A kernel that was not measured, and takes no part, has weights 1.
 func (c *faces) weigh(pt *point) quasinewton.Weighing {
 	return func(V blas.General, rho []float64) []blas.General {
 		t := c.t
@@ -145,7 +105,7 @@ func (c *faces) weigh(pt *point) quasinewton.Weighing {
 // Project is that of a [quasinewton.Set] set, {S_j ⪰ 0, ‖(tr S_j)/τ‖_q ≤ 1}: the eigenvectors
 // stay, and all eigenvalues are projected together.
 func (c *faces) Project(z []float64) ([]*linop.Spectral, error) {
-	t, S := c.t, c.blocks(z)
+	t, S := c.t, c.q.Kernels(z)
 	L := make([]*linop.Spectral, t.m)
 	V, w, fail := make([]blas.General, len(c.idx)), make([][]float64, len(c.idx)), make([]error, len(c.idx))
 	par.For(len(c.idx), func(k int) { V[k], w[k], fail[k] = t.eigen(S[c.idx[k]]) })
@@ -159,7 +119,9 @@ func (c *faces) Project(z []float64) ([]*linop.Spectral, error) {
 	}
 	c.norm.ProjectTraces(w)
 	for j := range L {
-		L[j] = &linop.Spectral{V: blas.NewGeneral(t.n, 0)}
+		if L[j] = (&linop.Spectral{V: blas.NewGeneral(t.n, 0)}); !slices.Contains(c.idx, j) {
+			blas.Zero(S[j])
+		}
 	}
 	par.For(len(c.idx), func(k int) {
 		j := c.idx[k]
@@ -173,11 +135,8 @@ func (c *faces) Project(z []float64) ([]*linop.Spectral, error) {
 // quasiNewton minimises from the certified pt until the gap is at most the goal, or no step makes progress, and returns
 // where it ends.
 func (f *sumModel) quasiNewton(ctx context.Context, pt *point, goal float64) (*point, error) {
-	c := &faces{sumModel: f}
-	d := &descent{
-		fit: f.fit, chart: c, goal: goal,
-		q: &quasinewton.Model{Backend: f.t.be, Order: f.t.n, Count: f.t.m},
-	}
+	c := &faces{sumModel: f, q: &quasinewton.Model{Backend: f.t.be, Order: f.t.n, Count: f.t.m}}
+	d := &descent{fit: f.fit, chart: c, goal: goal, q: c.q}
 	d.advance = d.search
 	it := d.iterate(pt)
 	c.choose(it)
@@ -245,11 +204,8 @@ func (f *sumModel) closedLs(pt *point, mix float64) ([]*linop.Spectral, error) {
 		if L.Rank() == 0 {
 			continue
 		}
-		M, s := within(t.be, L.V, pt.Gs[j]), powers(L.S, 1/(2*sumPower))
-		blas.ScaleRows(M, s, M)
-		blas.ScaleColumns(M, s)
 		var err error
-		if next[j], err = power(t.be, L.V, M, sumPower); err != nil {
+		if next[j], err = powerOf(t.be, L, within(t.be, L.V, pt.Gs[j]), sumPower); err != nil {
 			return nil, err
 		}
 		sums[j] = next[j].Trace()
@@ -267,7 +223,7 @@ func (f *sumModel) closedLs(pt *point, mix float64) ([]*linop.Spectral, error) {
 // innerProblem is the problem as an interior point method takes it.
 func (f *sumModel) innerProblem() *interior.SumProblem {
 	return &interior.SumProblem{
-		Backend: f.t.be, Tau: f.t.tau, Mu: f.t.mu, Norm: f.norm, K: f.K, Cells: f.s.cells, Y: f.s.Y,
+		Backend: f.t.be, Tau: f.t.tau, Mu: f.t.mu, Norm: f.norm, K: f.K, Cells: f.s.cells, Y: f.s.B,
 	}
 }
 

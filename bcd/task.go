@@ -1,5 +1,3 @@
-// This file holds the problem in the form the methods work on, and iterates with what was computed there.
-
 package bcd
 
 import (
@@ -24,6 +22,9 @@ type task struct {
 	be                   blas.Backend
 	seed                 uint64
 	space                Space
+	system               system
+	data                 *data
+	loss                 fidelity
 	reg                  regularizer.Regularizer
 	fixEta, fixL         bool
 	lambda, tau, mu, rho float64 // ρ is 0 but for the solver okl
@@ -55,9 +56,6 @@ func newTask(p *Problem, opt Options, rho float64) *task {
 	return t
 }
 
-// convex reports whether the loss is not the squared one.
-func (t *task) convex() bool { return t.space.inSamples().convex() }
-
 // upTo are the numbers 0 … n−1.
 func upTo(n int) []int {
 	all := make([]int, n)
@@ -69,7 +67,8 @@ func upTo(n int) []int {
 
 // setOutputs makes space, which differs in its outputs only, that of the task.
 func (t *task) setOutputs(space Space) {
-	t.space, t.n = space, space.Outputs()
+	t.space, t.system, t.data, t.n = space, space.system(), space.shared(), space.Outputs()
+	t.loss = t.data.fidelity()
 	t.work = work{be: t.be}
 }
 
@@ -144,7 +143,7 @@ func (t *task) start(eta []float64, L *linop.Spectral) *point {
 	if !t.fixEta && math.IsInf(t.reg.Omega(pt.eta), 1) {
 		t.reg.Project(pt.eta)
 	}
-	pt.measures, pt.c = measures{fit: t.space.normY2()}, make([]float64, t.m)
+	pt.measures, pt.c = measures{fit: t.data.yy}, make([]float64, t.m)
 	if !t.fixL {
 		pt.G = blas.NewGeneral(t.n, t.n)
 	}
@@ -175,15 +174,15 @@ func (t *task) zeroWeights(eta []float64) []float64 {
 func (t *task) next(pt *point, eta []float64, L *linop.Spectral) *point {
 	// whose gap sets the first tolerance
 	next := &point{eta: eta, L: L, X: blas.Clone(pt.X), AX: blas.Like(pt.AX), residual: 1, cert: pt.cert}
-	t.space.rebase(next.X, pt.eta, eta)
+	t.system.rebase(next.X, pt.eta, eta)
 	next.c = make([]float64, t.m)
 	return next
 }
 
 // form is A_η at eta.
 func (t *task) form(ctx context.Context, eta []float64, single bool) (A linop.Operator) {
-	t.space.inSamples().until(ctx)
-	phase.Do(ctx, phase.FormK, func(context.Context) { A = t.space.at(eta, single) })
+	t.data.until(ctx)
+	phase.Do(ctx, phase.FormK, func(context.Context) { A = t.system.at(eta, single) })
 	return A
 }
 
@@ -215,43 +214,41 @@ func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64
 	return k.U, k.s, err
 }
 
-// measure fills pt's measures, with c_j for the kernels of idx and 0 for the others,
-// and returns the columns that it multiplied by A_η. It reports kernels that cannot be positive semidefinite, and
-// values that are not finite.
-func (t *task) measure(pt *point, idx []int) (columns int, err error) {
+// measure fills pt's measures, with c_j for the kernels of idx and 0 for the others. It reports kernels that cannot be
+// positive semidefinite, and values that are not finite.
+func (t *task) measure(pt *point, idx []int) error {
 	part := make([]float64, len(idx))
-	t.space.measure(t, pt, part, idx)
+	t.system.measure(t, pt, part, idx)
 	clear(pt.c)
 	for k, j := range idx {
 		pt.c[j] = part[k]
 	}
-	columns, t.work.columns = t.work.columns, 0
-	pt.rounded = t.space.inSamples().rounded()
+	pt.rounded = t.data.loss.rounded()
+	pt.cert.objective = t.objective(pt)
 	if v := pt.fit + pt.norm + pt.yc + pt.cc + floats.Sum(pt.c); math.IsNaN(v) || math.IsInf(v, 0) {
-		return columns, fmt.Errorf("%w: the objective is not finite", ErrInput)
+		return fmt.Errorf("%w: the objective is not finite", ErrInput)
 	}
 	for j, v := range pt.c {
 		if v < 0 {
-			return columns, fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
+			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
 		}
 	}
-	return columns, nil
+	return nil
 }
 
 // noise is how much of the objective at pt its inexact C, and rounding, may account for.
 func (t *task) noise(pt *point) float64 {
-	return 0.5*t.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + t.space.rounding(pt.fit)/float64(t.l) +
+	return 0.5*t.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + t.data.rounding(pt.fit)/float64(t.l) +
 		t.storage(pt)
 }
 
 // storage is what the rounding Δ of A_η moves the objective by where it is stored in single precision, which differs
 // between weights: λ⟨Δ, CLCᵀ⟩, with entries of Δ of independent signs and a size of 2⁻²⁴ of the mean diagonal of A_η.
 func (t *task) storage(pt *point) float64 {
-	s := t.space.inSamples()
-	if s == nil || pt.L == nil || pt.L.Rank() == 0 || linop.PrecisionOf(s.K) != blas.Float32 {
+	if !t.data.single || pt.L == nil || pt.L.Rank() == 0 {
 		return 0
 	}
-	return 0x1p-24 * t.lambda * t.space.traceOf(pt.eta) / float64(t.space.Unknowns()) * pt.L.S[0] * pt.cc
+	return 0x1p-24 * t.lambda * t.system.trace(pt.eta) / float64(t.space.Unknowns()) * pt.L.S[0] * pt.cc
 }
 
 // inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − tr(CᵀK_ηCL) + ω(η)), or that of another loss, the part of the certificate

@@ -116,7 +116,7 @@ func TestUnitsInFeatureSpace(t *testing.T) {
 	for _, u := range []struct{ y, k float64 }{{0x1p300, 1}, {1, 0x1p300}, {0x1p-200, 0x1p-400}} {
 		q := *p
 		q.Tau = p.Tau / u.k
-		q.Space = NewFeatures(scaled(Gamma, u.k), scaled(f.H, u.y*math.Sqrt(u.k)), f.yy*u.y*u.y, f.l, f.blocks, nil)
+		q.Space = NewFeatures(scaled(Gamma, u.k), scaled(f.B, u.y*math.Sqrt(u.k)), f.yy*u.y*u.y, f.l, f.blocks, nil)
 		got, err := Solve(context.Background(), &q, Options{Tol: 1e-7, Sylvester: "eigen"})
 		same(t, fmt.Sprint(u), got, err, want, u.y, 1/u.k)
 		// W = Z_ηᵀC: the norms of the blocks of the function are those of WL^½.
@@ -134,15 +134,16 @@ func TestUnitsInFeatureSpace(t *testing.T) {
 func TestFormsOfTinyKernels(t *testing.T) {
 	const k = 0x1p-490
 	K, Y := awkward(11, 20, 3)
-	tiny, _ := NewSamples(scaledSum(K, k), Y).inUnits(1, k)
+	tiny := NewSamples(scaledSum(K, k), Y)
+	units, _ := tiny.shared().inUnits(1, k)
 	U := randn(newRand(3), 20, 3)
 	want, got := make([]float64, K.Len()), make([]float64, K.Len())
 	idx := make([]int, K.Len())
 	for j := range idx {
 		idx[j] = j
 	}
-	NewSamples(K, Y).inSamples().forms(want, blas.Clone(U), idx)
-	tiny.inSamples().forms(got, scaled(U, 0x1p-350), idx)
+	NewSamples(K, Y).(*samples).forms(want, blas.Clone(U), idx)
+	tiny.with(units).(*samples).forms(got, scaled(U, 0x1p-350), idx)
 	for j := range got {
 		if got[j] != want[j]*0x1p-700 || want[j] > 0 && !(got[j] > 0) {
 			t.Errorf("kernel %d: %g, want %g", j, got[j], want[j]*0x1p-700)

@@ -17,7 +17,7 @@ func TestWeightHessian(t *testing.T) {
 	eta := slices.Repeat([]float64{1 / float64(K.Len())}, K.Len())
 	exact := func(eta []float64) *point { return at(t, p, eta, L, solveExactly(t, *p, eta, L)) }
 	k := newTask(mustCheck(t, p), Options{}, 0)
-	H, err := k.weightHessian(t.Context(), k.space.at(eta, false), exact(eta), k.all)
+	H, err := k.weightHessian(t.Context(), k.system.at(eta, false), exact(eta), k.all)
 	if err != nil {
 		t.Fatal(err)
 	}

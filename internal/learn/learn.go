@@ -34,30 +34,40 @@ const All = -1
 
 // Data is samples to learn from.
 type Data interface {
+	Learnable
+	Comparable
+	// Plan is the memory that a fit takes, to all samples or to the largest training
+	// set of the folds, where this is learned. It is zero where the data hold that memory already.
+	Plan(ctx context.Context, specs []string, what Learned, all bool) (Plan, error)
+	// Abilities tells what more can be done with these data.
+	Abilities() Abilities
+}
+
+// Learnable is what a fit needs of data.
+type Learnable interface {
 	// Size is the number of samples and of targets.
 	Size() (l, n int)
 	// Cells is the number of target cells that are observed, and of the samples in which some are and some are missing.
 	Cells() (observed, partial int)
-	// Split deals the samples to folds, which are numbered from 0, and returns how many there are.
-	Split(Folding) (int, error)
-	// Start describes the kernels of the SPECs before learning: the weights they have
-	// when weights are not learned, nil for those that the norm starts from, and the
-	// mean of k_j(x,x) for each kernel j.
-	Start(ctx context.Context, specs []string) (weights, diagonals []float64, err error)
-	// Plan is the memory that a fit takes, to all samples or to the largest training
-	// set of the folds, where this is learned. It is zero where the data hold that memory already.
-	Plan(ctx context.Context, specs []string, what Learned, all bool) (Plan, error)
-	// Constant is the errors on the fold of a model without kernels, which predicts the mean
-	// of the training targets where these are standardised, and 0 where they are not.
-	Constant(fold int) (Errors, error)
 	// Train makes a training set of the samples that are not in the fold, to learn this from.
 	Train(ctx context.Context, specs []string, what Learned, fold int) (Training, error)
 	// Loss is the loss that they are learned by.
 	Loss() loss.Loss
 	// Plain reports whether targets are learned by squares without weights.
 	Plain() bool
-	// Abilities tells what more can be done with these data.
-	Abilities() Abilities
+}
+
+// Comparable is what a comparison of settings needs of data beside fits.
+type Comparable interface {
+	// Split deals the samples to folds, which are numbered from 0, and returns how many there are.
+	Split(Folding) (int, error)
+	// Start describes the kernels of the SPECs before learning: the weights they have
+	// when weights are not learned, nil for those that the norm starts from, and the
+	// mean of k_j(x,x) for each kernel j.
+	Start(ctx context.Context, specs []string) (weights, diagonals []float64, err error)
+	// Constant is the errors on the fold of a model without kernels, which predicts the mean
+	// of the training targets where these are standardised, and 0 where they are not.
+	Constant(fold int) (Errors, error)
 }
 
 // Abilities are the same data as what only some are; nil where they are not.
@@ -67,18 +77,12 @@ type Abilities struct {
 	Folded   Folded
 }
 
-// InMemory is samples in memory: a part of them can be taken, and a model of a part can predict the rest.
+// InMemory is samples in memory.
 type InMemory interface {
 	Data
-	// Sample is the data of these samples alone, in this order.
-	Sample(samples []int) (InMemory, error)
+	Parts
 	// Few is Sample with what all samples, or others, have taught about columns, which is not learned anew.
 	Few(samples []int) (InMemory, error)
-	// Content is that by which Split deals the samples.
-	Content() []Content
-	// HeldOut fills in the targets of the samples to test on, their weights, and what m, a model of the
-	// part to train on, predicts for them.
-	HeldOut(ctx context.Context, m *model.Model, s Split) (model.Fold, error)
 	// ByLoss is the same data for another loss.
 	ByLoss(l loss.Loss) (InMemory, error)
 	// Winsorize prepares a loss that bounds the effect of gross errors for fits with the kernels of the SPECs, nil
@@ -87,24 +91,26 @@ type InMemory interface {
 	Winsorize(ctx context.Context, specs []string) error
 }
 
-// Table is rows of inputs in memory, for which kernels can be chosen. They offer kernel ridge regression, in which only
-// C is learned: one decomposition of K then serves all λ. Explicit features can take the place of their kernels.
+// Parts is samples of which a part can be taken, and a model of a part can predict the rest.
+type Parts interface {
+	Size() (l, n int)
+	// Sample is the data of these samples alone, in this order.
+	Sample(samples []int) (InMemory, error)
+	// Content is that by which Split deals the samples.
+	Content() []Content
+	// HeldOut fills in the targets of the samples to test on, their weights, and what m, a model of the
+	// part to train on, predicts for them.
+	HeldOut(ctx context.Context, m *model.Model, s Split) (model.Fold, error)
+}
+
+// Table is rows of inputs in memory, for which kernels can be chosen.
 type Table interface {
 	InMemory
-	// Part is the data of these samples and targets alone, in this order; nil stands for all.
-	Part(samples, targets []int) (Table, error)
-	// Matrices are the inputs and targets of the samples, and the weights, without Data where they are 1.
-	Matrices() (X, Y, W blas.General)
-	// Weighed is the same samples with other weights.
-	Weighed(W blas.General) (Table, error)
-	// Columns lists the inputs that vary.
-	Columns() []int
-	// Teach learns what the SPEC says of columns from the samples that are not in the fold.
-	Teach(ctx context.Context, spec string, fold int) error
-	// Ridge prepares the regression for one fold. It keeps the kernels of each SPEC.
+	Inputs
+	Taught
+	// Ridge prepares kernel ridge regression for one fold, in which only C is learned: one decomposition of K serves
+	// all λ. It keeps the kernels of each SPEC.
 	Ridge(fold int) (Ridge, error)
-	// Follow makes learning of lengths of columns start from those learned on other samples.
-	Follow(other Data)
 	// Affordable returns the SPECs where memory holds a fit to all samples and its predicted time is within the budget,
 	// or its work within a fixed one without a budget, and else SPECs of the same kernels with as many features as pay,
 	// with sums apart for so many folds.
@@ -114,10 +120,30 @@ type Table interface {
 	Sums(ctx context.Context, specs []string, f Folding) (Data, error)
 }
 
+// Inputs is rows whose columns can be read.
+type Inputs interface {
+	// Part is the data of these samples and targets alone, in this order; nil stands for all.
+	Part(samples, targets []int) (Table, error)
+	// Matrices are the inputs and targets of the samples, and the weights, without Data where they are 1.
+	Matrices() (X, Y, W blas.General)
+	// Weighed is the same samples with other weights.
+	Weighed(W blas.General) (Table, error)
+	// Columns lists the inputs that vary.
+	Columns() []int
+}
+
+// Taught is rows that SPECs can learn of.
+type Taught interface {
+	// Teach learns what the SPEC says of columns from the samples that are not in the fold.
+	Teach(ctx context.Context, spec string, fold int) error
+	// Follow makes learning of lengths of columns start from those learned on other samples.
+	Follow(other Data)
+}
+
 // Folded is Data whose folds are dealt before anything is learned. Some samples of each fold are kept,
 // to measure residuals on.
 type Folded interface {
-	Data
+	Learnable
 	// HeldOut fills in the numbers of the kept samples of the fold, ascending, their targets and weights, and what m, a
 	// model learned without the fold, predicts for them.
 	HeldOut(ctx context.Context, m *model.Model, fold int) (model.Fold, error)
@@ -127,8 +153,6 @@ type Folded interface {
 type Training interface {
 	// Space is the learning problem over coefficients of samples or weights of features.
 	Space() bcd.Space
-	// Held is what a fit to all samples takes from its start to its end, as in their Plan; 0 for a fold.
-	Held() float64
 	// Weights are those of the kernels where they are not learned; nil: as the norm starts.
 	Weights() []float64
 	// Outputs is the map of the targets.
@@ -139,43 +163,51 @@ type Training interface {
 	Model(res *bcd.Result) *model.Model
 	// Source is what a model of it keeps for changes of its rows.
 	Source() model.Source
-	// Kernels are those on its samples, and the targets; no kernels where it has explicit features instead.
+}
+
+// OfSamples is a Training set that keeps its samples, where others keep sums over them.
+type OfSamples interface {
+	Training
+	// Held is what a fit to all samples takes from its start to its end, as in their Plan; 0 for a fold.
+	Held() float64
+	// Kernels are those on the samples, and the targets; no kernels where it has explicit features instead.
 	Kernels() (K linop.Separate, Y blas.General)
-	// ByLoss is the set for another loss, with the same kernels, of samples in memory.
+	// ByLoss is the set for another loss, with the same kernels.
 	ByLoss(l loss.Loss) (Training, error)
 	// LeaveOut prepares for refits without each sample in closed form (mathematics.md §13). The error says why there is
 	// no closed form.
 	LeaveOut() (LeaveOut, error)
-	// Rereads reports whether the operator of the space reads the data again for every product, and Err what went wrong
-	// while it did.
-	Rereads() bool
+}
+
+// Rereading is a Training set whose space reads the data again for every product; Err is what went wrong while it did.
+type Rereading interface {
+	Training
 	Err() error
 }
 
-// Summed is the part of a Training set that sums over its rows, which hold explicit features, leave nothing to do for.
-type Summed struct{}
+// held is the memory that a fit of t takes from its start to its end beside what the data hold.
+func held(t Training) float64 {
+	if s, ok := t.(OfSamples); ok {
+		return s.Held()
+	}
+	return 0
+}
 
-// Held is 0: sums are counted where they are made.
-func (Summed) Held() float64 { return 0 }
+// kernels are those on the samples of t, and the targets, where it has them.
+func kernels(t Training) (K linop.Separate, Y blas.General) {
+	if s, ok := t.(OfSamples); ok {
+		return s.Kernels()
+	}
+	return nil, Y
+}
 
-// Kernels are none.
-func (Summed) Kernels() (K linop.Separate, Y blas.General) { return nil, Y }
-
-// ByLoss refuses: sums are those of the squared loss.
-func (Summed) ByLoss(loss.Loss) (Training, error) {
+// byLoss is t for another loss.
+func byLoss(t Training, l loss.Loss) (Training, error) {
+	if s, ok := t.(OfSamples); ok {
+		return s.ByLoss(l)
+	}
 	return nil, fault.Input("several quantiles are for rows or Gram matrices in memory")
 }
-
-// LeaveOut refuses: sums do not tell a row from the others.
-func (Summed) LeaveOut() (LeaveOut, error) {
-	return nil, fault.Input("leaving out single rows is for data in memory: use folds")
-}
-
-// Rereads is false, and Err nil, where the sums hold all products.
-func (Summed) Rereads() bool { return false }
-
-// Err is nil.
-func (Summed) Err() error { return nil }
 
 // remember makes the model of t keep what changes of its rows need.
 func remember(t Training, m *model.Model) {
@@ -309,7 +341,7 @@ func (o *Outcome) warnOpen(asked float64) {
 
 // Fit learns from all data. It returns the best model so far with the error that
 // ended the fit before it converged, and no model where there is none.
-func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
+func Fit(ctx context.Context, d Learnable, s Setting, m Method) (*Outcome, error) {
 	what := s.Learn
 	if m.Global { // which compares all weights
 		what = Both
@@ -341,7 +373,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if len(s.Losses) > 1 {
 		so.LossStep = bcd.NewLossStep(sylvester.Config{Backend: m.Backend, Seed: m.Seed})
 	}
-	release, start := memory.Reserve(t.Held()), time.Now()
+	release, start := memory.Reserve(held(t)), time.Now()
 	res, err := bcd.Solve(ctx, p, so)
 	if res != nil && p.Space.Unknowns() > linop.KeepBoth {
 		m.Say("the fit took %.3g s, multiplied %d columns by the kernels, and holds %s at its end",
@@ -352,8 +384,8 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	}
 	release()
 	err = errors.Join(err, end())
-	if t.Err() != nil {
-		return nil, t.Err()
+	if r, ok := t.(Rereading); ok && r.Err() != nil {
+		return nil, r.Err()
 	}
 	if res == nil {
 		return nil, fault.From(err)
@@ -394,7 +426,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 
 // likelihood learns the variance components of a mixed model.
 func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observed int) (*Outcome, error) {
-	K, Y := t.Kernels()
+	K, Y := kernels(t)
 	if K == nil {
 		return nil, fault.Input("a sum of separable kernels is not available by likelihood in explicit features: it " +
 			"needs kernels on the samples")
@@ -403,7 +435,7 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observe
 	if err != nil {
 		return nil, err
 	}
-	release := memory.Reserve(t.Held())
+	release := memory.Reserve(held(t))
 	res, c, err := reml.Fit(ctx, K, Y, reml.Options{
 		Tol: m.Tol, MaxIter: m.MaxOuter, Backend: m.Backend, MaxBytes: m.MaxBytes, Trace: m.Trace,
 	})

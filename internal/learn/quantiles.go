@@ -61,7 +61,7 @@ func (m *Method) quantiles(
 		so, step := so, steps[i]
 		so.LossStep = own[i]
 		for k := at + step; k >= 0 && k < len(losses); k += step {
-			u, err := t.ByLoss(losses[k])
+			u, err := byLoss(t, losses[k])
 			if err != nil {
 				failed[k] = err
 				return
@@ -73,7 +73,7 @@ func (m *Method) quantiles(
 			all[k], outs[k] = fits[k].C, u.Outputs().WithIntercepts(fits[k].Constants)
 		}
 	}
-	K, _ := t.Kernels()
+	K, _ := kernels(t)
 	_, stored := K.(*linop.GramSum)
 	l, n := float64(res.C.Rows), float64(res.C.Cols)
 	if stored && memory.Check("", 8*l*(l+levelScratch*n), "") == nil {

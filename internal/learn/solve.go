@@ -64,19 +64,19 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, err
 	// Rounding Gram matrices to single precision changes K·C by up to 2⁻²⁴·‖K‖·‖C‖, which μ ≪ ‖K‖ makes far more than
 	// [defaults.ExactTol]: the gap says how exact coefficients are worth being.
 	if s.Learn == Nothing {
-		if K, _ := t.Kernels(); linop.PrecisionOf(K) != blas.Float32 {
+		if K, _ := kernels(t); linop.PrecisionOf(K) != blas.Float32 {
 			so.InnerTol = defaults.ExactTol
 		}
 	}
-	if t.Rereads() && (so.Sylvester == "" || so.Sylvester == "auto") {
-		so.Sylvester = "rotated" // it does with products
+	if _, ok := t.(Rereading); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
+		so.Sylvester = "rotated" // takes products with K alone
 	}
 	return p, so, nil
 }
 
 // complete reports whether t has kernels on its samples, of which no target is missing.
 func complete(t Training) bool {
-	K, Y := t.Kernels()
+	K, Y := kernels(t)
 	return K != nil && !columns.Missing(Y)
 }
 
@@ -100,7 +100,7 @@ func (m *Method) Path(
 	}
 	sets := []Training{t}
 	for _, l := range s.Losses {
-		u, err := t.ByLoss(l)
+		u, err := byLoss(t, l)
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func Revise(
 	hold.Start = &bcd.State{
 		Eta: m.Eta, L: m.L, Ls: m.OutputKernels(), X: blas.NewGeneral(p.Space.Unknowns(), p.Space.Outputs()),
 	}
-	defer memory.Reserve(t.Held())()
+	defer memory.Reserve(held(t))()
 	res, err := bcd.Hold(ctx, p, hold)
 	if err != nil {
 		return nil, fault.From(err)
@@ -253,7 +253,7 @@ func (m *Method) global(ctx context.Context, p *bcd.Problem, so bcd.Options, res
 // it. All that fit does is done to the part of the data that is not in the fold. As
 // many folds as atOnce run in parallel; the result does not depend on it. They share the time that ctx leaves.
 func OutOfFold(
-	ctx context.Context, d InMemory, p Folding, atOnce int, fit func(ctx context.Context, d Data,
+	ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx context.Context, d Data,
 		rows []int) (*model.Model, error),
 ) ([]model.Fold, error) {
 	l, _ := d.Size()

@@ -79,12 +79,11 @@ type values struct {
 func New(p *Problem, L *linop.Spectral, G blas.General, gap float64) (*Barrier, error) {
 	n, H := G.Rows, p.H
 	b := &Barrier{Problem: *p, n: n, nu: gap / float64(n)}
-	b.outputPoint = outputPoint{V: blas.NewGeneral(n, n), diag: make([]float64, n), Y: blas.Like(H)}
-	L.Dense(b.Backend, b.V)
-	if err := b.Backend.Syevd(b.V, b.diag); err != nil {
+	V, rho, err := eigen(b.Backend, dense(b.Backend, L))
+	if err != nil {
 		return nil, err
 	}
-	blas.Mul(b.Backend, b.Y, false, false, H, b.V)
+	b.outputPoint = outputPoint{V: V, diag: rho, Y: blas.Product(b.Backend, false, false, H, V)}
 	mean := b.Tau / float64(n)
 	for a, slack := range slacks(blas.Forms(b.Backend, b.V, G)) {
 		low := math.Max(math.Min(b.nu/slack, barrierLift*mean), 0x1p-40*mean)
@@ -100,21 +99,13 @@ func New(p *Problem, L *linop.Spectral, G blas.General, gap float64) (*Barrier, 
 }
 
 // slacks estimates the eigenvalues of the dual variable θI − G from the diagonal of G.
-func slacks(diagonal []float64) []float64 {
-	s, theta := make([]float64, len(diagonal)), slices.Max(diagonal)
-	for a, g := range diagonal {
-		s[a] = theta - g
-	}
+func slacks(g []float64) []float64 {
+	s := slices.Repeat([]float64{slices.Max(g)}, len(g))
+	floats.Sub(s, g)
 	return s
 }
 
-func (b *Barrier) slacks() []float64 {
-	d := make([]float64, b.n)
-	for a := range d {
-		d[a] = b.current.G.Data[a*b.current.G.Stride+a]
-	}
-	return slacks(d)
-}
+func (b *Barrier) slacks() []float64 { return slacks(diagonal(b.current.G)) }
 
 // Minimize takes steps until at most target is left to gain, and calls collect after each: until νn and the last
 // decrease of h/λ are at most target, and the duality gap is too, or is no longer halved by a step. Far from the
@@ -151,14 +142,9 @@ func (b *Barrier) Minimize(ctx context.Context, target float64, collect func()) 
 
 // gap is τ·λ_max(G) − ⟨G,L⟩, which bounds what h/λ, convex in L, can fall by.
 func (b *Barrier) gap() (float64, error) {
-	g, at := make([]float64, b.n), 0.0
-	if err := b.Backend.Syevals(blas.Clone(b.current.G), g); err != nil {
-		return 0, err
-	}
-	for a, rho := range b.diag {
-		at += rho * b.current.G.Data[a*b.current.G.Stride+a]
-	}
-	return b.Tau*g[b.n-1] - at, nil
+	g := make([]float64, b.n)
+	err := b.Backend.Syevals(blas.Clone(b.current.G), g)
+	return b.Tau*g[b.n-1] - floats.Dot(b.diag, diagonal(b.current.G)), err
 }
 
 // evaluate computes the values at p; h/λ is +∞ where rounding leaves no factor.
@@ -180,18 +166,53 @@ func (b *Barrier) evaluate(p *outputPoint) values {
 	blas.ScaleRows(v.SC, blas.Roots(b.S), v.SC)
 	if b.Tilt.Data != nil {
 		E := congruent(b.Backend, p.V, b.Tilt)
-		for a, rho := range p.diag {
-			v.value += rho * E.Data[a*E.Stride+a]
-		}
+		v.value += floats.Dot(p.diag, diagonal(E))
 		blas.AddScaled(v.G, -1, E)
 	}
 	return v
+}
+
+// At is h/λ at L, and CᵀA_ηC there in the eigenvectors of L.
+func (p *Problem) At(L *linop.Spectral) (value float64, G blas.General) {
+	b := Barrier{Problem: *p, n: L.Rank()}
+	v := b.evaluate(&outputPoint{V: L.V, diag: L.S, Y: blas.Product(p.Backend, false, false, p.H, L.V)})
+	return v.value, v.G
 }
 
 // congruent is VᵀAV.
 func congruent(be blas.Backend, V, A blas.General) blas.General {
 	T := blas.Product(be, false, false, A, V)
 	return blas.Product(be, true, false, V, T)
+}
+
+// eigen overwrites the symmetric a by its eigenvectors V, and returns its ascending eigenvalues.
+func eigen(be blas.Backend, a blas.General) (V blas.General, w []float64, err error) {
+	w = make([]float64, a.Rows)
+	return a, w, be.Syevd(a, w)
+}
+
+func dense(be blas.Backend, L *linop.Spectral) blas.General {
+	a := blas.NewGeneral(L.V.Rows, L.V.Rows)
+	L.Dense(be, a)
+	return a
+}
+
+func diagonal(a blas.General) []float64 {
+	d := make([]float64, a.Rows)
+	for i := range d {
+		d[i] = a.Data[i*a.Stride+i]
+	}
+	return d
+}
+
+// plusDiagonal is αa + diag(d).
+func plusDiagonal(alpha float64, a blas.General, d []float64) blas.General {
+	out := blas.Like(a)
+	blas.AddScaled(out, alpha, a)
+	for i, v := range d {
+		out.Data[i*out.Stride+i] += v
+	}
+	return out
 }
 
 // merit is what a step has to lower.
@@ -242,22 +263,16 @@ func longest(be blas.Backend, diagonal []float64, x blas.General) (float64, erro
 
 // pointAlong is the outputPoint L + a·d, d in the eigenvectors of L.
 func (b *Barrier) pointAlong(d blas.General, a float64) (*outputPoint, error) {
-	n := b.n
-	W, p := blas.Like(d), &outputPoint{V: blas.Like(d), diag: make([]float64, n), Y: blas.Like(b.Y)}
-	blas.AddScaled(W, a, d)
-	for i, r := range b.diag {
-		W.Data[i*n+i] += r
-	}
-	if err := b.Backend.Syevd(W, p.diag); err != nil {
+	W, rho, err := eigen(b.Backend, plusDiagonal(a, d, b.diag))
+	if err != nil {
 		return nil, err
 	}
-	for i, r := range p.diag { // what rounding makes negative
-		p.diag[i] = math.Max(r, 0x1p-60*b.Tau/float64(n))
+	for i, r := range rho { // what rounding makes negative
+		rho[i] = math.Max(r, 0x1p-60*b.Tau/float64(b.n))
 	}
-	blas.Scal(b.Tau/floats.Sum(p.diag), p.diag)
-	blas.Mul(b.Backend, p.V, false, false, b.V, W)
-	blas.Mul(b.Backend, p.Y, false, false, b.Y, W)
-	return p, nil
+	blas.Scal(b.Tau/floats.Sum(rho), rho)
+	V, Y := blas.Product(b.Backend, false, false, b.V, W), blas.Product(b.Backend, false, false, b.Y, W)
+	return &outputPoint{V: V, diag: rho, Y: Y}, nil
 }
 
 // direction solves (∇²h/λ + W)[d] + θI = G + ν·L⁻¹, tr d = 0, by preconditioned
@@ -266,10 +281,11 @@ func (b *Barrier) pointAlong(d blas.General, a float64) (*outputPoint, error) {
 // rounding of θ exceeds the rest of it.
 func (b *Barrier) direction() blas.General {
 	b.precondition()
-	r := blas.Clone(b.current.G)
+	slopes := make([]float64, b.n) // of the barrier
 	for a, rho := range b.diag {
-		r.Data[a*r.Stride+a] += b.nu / rho
+		slopes[a] = b.nu / rho
 	}
+	r := plusDiagonal(1, b.current.G, slopes)
 	x, z, q := blas.Like(r), blas.Like(r), blas.Like(r)
 	b.applyInverse(z, r)
 	p, rz := blas.Clone(z), blas.Inner(r, z)

@@ -1,5 +1,3 @@
-// This file evaluates the L step where cells of Y are missing and few are observed.
-
 package interior
 
 import (

@@ -99,9 +99,8 @@ func NewSum(ctx context.Context, p *SumProblem, L []*linop.Spectral, gap float64
 	mean := d.Tau / float64(d.m*d.n)
 	kernels := make([]innerKernel, d.m)
 	for j, S := range L {
-		V, w := blas.NewGeneral(d.n, d.n), make([]float64, d.n)
-		S.Dense(d.Backend, V)
-		if err := d.Backend.Syevd(V, w); err != nil {
+		V, w, err := eigen(d.Backend, dense(d.Backend, S))
+		if err != nil {
 			return nil, err
 		}
 		for a, v := range w {
@@ -127,8 +126,7 @@ func (d *Sum) recentre(nu float64) {
 		for i, v := range k.S {
 			S.S[i] = nu / v
 		}
-		d.kernels[j].dual = blas.Like(k.R)
-		S.Dense(d.Backend, d.kernels[j].dual)
+		d.kernels[j].dual = dense(d.Backend, S)
 	}
 }
 
@@ -174,7 +172,7 @@ func (d *Sum) toBoundary(L []*linop.Spectral) {
 // Evaluate factors M at L and solves for C. It returns nil where rounding leaves M no factor.
 func (d *Sum) Evaluate(ctx context.Context, L []*linop.Spectral) (*SumPoint, error) {
 	N := len(d.y)
-	M, D := blas.NewGeneral(N, N), blas.NewGeneral(d.n, d.n)
+	M := blas.NewGeneral(N, N)
 	for j, S := range L {
 		if S.Rank() == 0 {
 			continue
@@ -182,7 +180,7 @@ func (d *Sum) Evaluate(ctx context.Context, L []*linop.Spectral) (*SumPoint, err
 		if err := linop.Dense(ctx, d.one, d.K[j]); err != nil {
 			return nil, err
 		}
-		S.Dense(d.Backend, D)
+		D := dense(d.Backend, S)
 		par.For(N, func(a int) {
 			k, out, from := blas.Row(d.one, d.row[a]), blas.Row(M, a)[:a+1], 0
 			for t, l := range blas.Row(D, d.col[a])[:d.col[a]+1] {
@@ -253,11 +251,11 @@ func (d *Sum) Step(ctx context.Context) (bool, error) {
 	Z := make([]blas.General, d.m) // X for the S_j
 	primal, dual := 1.0, 1.0
 	for j, k := range d.kernels {
-		Z[j] = blas.Like(X[j])
-		blas.AddScaled(Z[j], -1, X[j])
+		gaps := make([]float64, d.n)
 		for i, v := range k.Lambda {
-			Z[j].Data[i*d.n+i] += d.nu/v - v
+			gaps[i] = d.nu/v - v
 		}
+		Z[j] = plusDiagonal(-1, X[j], gaps)
 		a, err := longest(d.Backend, k.Lambda, X[j])
 		b, failed := longest(d.Backend, k.Lambda, Z[j])
 		if err != nil || failed != nil {

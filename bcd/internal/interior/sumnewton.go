@@ -19,47 +19,36 @@ type innerKernel struct {
 
 // balance makes R and Λ.
 func (k *innerKernel) balance(be blas.Backend) error {
-	Q, n := congruent(be, k.R, k.dual), len(k.S)
+	Q := congruent(be, k.R, k.dual)
 	blas.Symmetrize(Q)
-	k.Lambda = make([]float64, n)
-	if err := be.Syevd(Q, k.Lambda); err != nil {
+	Q, w, err := eigen(be, Q)
+	if err != nil {
 		return err
 	}
-	scale := make([]float64, n)
-	for i, v := range k.Lambda {
-		k.Lambda[i] = math.Sqrt(math.Max(v, 0x1p-100*k.Lambda[n-1]))
-		scale[i] = 1 / math.Sqrt(k.Lambda[i])
+	scale := make([]float64, len(w))
+	for i, v := range w {
+		w[i] = math.Sqrt(math.Max(v, 0x1p-100*w[len(w)-1]))
+		scale[i] = 1 / math.Sqrt(w[i])
 	}
 	blas.ScaleColumns(Q, scale)
-	R := k.R
-	k.R = blas.Like(R)
-	blas.Mul(be, k.R, false, false, R, Q)
+	k.R, k.Lambda = blas.Product(be, false, false, k.R, Q), w
 	return nil
 }
 
 // along is the output kernel R(Λ + a·x)Rᵀ, not yet balanced, with R⁻ᵀ(Λ + b·z)R⁻¹ for S, by way of R⁻ᵀ = S·R·Λ⁻¹.
-func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (innerKernel, error) {
-	n := len(k.S)
-	next := innerKernel{R: blas.Like(x), dual: blas.Like(x)}
-	F, Z, w := blas.Like(x), blas.Like(x), make([]float64, n)
-	blas.AddScaled(F, a, x)
-	blas.AddScaled(Z, b, z)
-	for i, v := range k.Lambda {
-		F.Data[i*n+i] += v
-		Z.Data[i*n+i] += v
-	}
-	if err := be.Syevd(F, w); err != nil {
+func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (next innerKernel, err error) {
+	F, w, err := eigen(be, plusDiagonal(a, x, k.Lambda))
+	if err != nil {
 		return next, err
 	}
 	blas.ScaleColumns(F, blas.Roots(w))
-	blas.Mul(be, next.R, false, false, k.R, F)
+	next.R = blas.Product(be, false, false, k.R, F)
 	for i, v := range k.Lambda {
 		w[i] = 1 / v
 	}
-	blas.Mul(be, F, false, false, k.dual, k.R)
+	F = blas.Product(be, false, false, k.dual, k.R)
 	blas.ScaleColumns(F, w)
-	T := blas.Product(be, false, false, F, Z)
-	blas.Mul(be, next.dual, false, true, T, F)
+	next.dual = congruent(be, blas.Transposed(F), plusDiagonal(b, z, k.Lambda))
 	blas.Symmetrize(next.dual)
 	return next, nil
 }

@@ -64,28 +64,27 @@ type Model struct {
 // whose eigenvalues rho ascend: a matrix for each output kernel.
 type Weighing func(V blas.General, rho []float64) []blas.General
 
-// Split is the two blocks of a vector; several output kernels stand one below the other.
-func (q *Model) Split(z []float64) (eta []float64, L blas.General) {
-	eta = z[:q.Weights]
-	if q.Order > 0 {
-		L = blas.General{Rows: q.Order * max(q.Count, 1), Cols: q.Order, Stride: q.Order, Data: z[q.Weights:]}
+// Kernels are the output kernels of a vector.
+func (q *Model) Kernels(z []float64) []blas.General {
+	n, L := q.Order, make([]blas.General, max(q.Count, 1))
+	for j := range L {
+		L[j] = blas.General{Rows: n, Cols: n, Stride: n, Data: z[q.Weights+j*n*n:][:n*n]}
 	}
-	return eta, L
+	return L
 }
 
-// block is output kernel j of those that Split returns.
-func (q *Model) block(L blas.General, j int) blas.General {
-	return blas.View(L, j*q.Order, 0, q.Order, q.Order)
+// stacked are the output kernels of a vector one below the other.
+func (q *Model) stacked(z []float64) blas.General {
+	return blas.General{Rows: q.Order * max(q.Count, 1), Cols: q.Order, Stride: q.Order, Data: z[q.Weights:]}
 }
 
 // center sets the metric for the output kernel whose full eigendecomposition is
 // taken from the dense L, and forgets products with the old D.
 func (q *Model) center(z []float64, weigh Weighing) error {
 	if n := q.Order; n > 0 {
-		_, L := q.Split(z)
-		q.V = blas.Clone(q.block(L, 0))
-		for j := 1; j < q.Count; j++ {
-			blas.AddScaled(q.V, 1, q.block(L, j))
+		q.V = blas.NewGeneral(n, n)
+		for _, L := range q.Kernels(z) {
+			blas.AddScaled(q.V, 1, L)
 		}
 		rho := make([]float64, n)
 		if err := q.Backend.Syevd(q.V, rho); err != nil {
@@ -127,19 +126,18 @@ func (q *Model) metric(dst, d []float64) {
 	if q.Order == 0 {
 		return
 	}
-	_, A := q.Split(d)
-	_, out := q.Split(dst)
-	q.t1, q.t2 = blas.Reshape(q.t1, A.Rows, q.Order), blas.Reshape(q.t2, q.Order, q.Order)
+	A, n := q.stacked(d), q.Order
+	q.t1, q.t2 = blas.Reshape(q.t1, A.Rows, n), blas.Reshape(q.t2, n, n)
 	blas.Mul(q.Backend, q.t1, false, false, A, q.V)
 	for j := range max(q.Count, 1) {
-		AV := q.block(q.t1, j)
+		AV := blas.View(q.t1, j*n, 0, n, n)
 		blas.Mul(q.Backend, q.t2, true, false, q.V, AV)
-		for i := range q.Order {
+		for i := range n {
 			floats.Mul(blas.Row(q.t2, i), blas.Row(q.w[j], i))
 		}
 		blas.Mul(q.Backend, AV, false, false, q.V, q.t2)
 	}
-	blas.Mul(q.Backend, out, false, true, q.t1, q.V)
+	blas.Mul(q.Backend, q.stacked(dst), false, true, q.t1, q.V)
 }
 
 // weighted is σ_η⟨a,b⟩ over the weights plus σ_L⟨a,b⟩ over L.
@@ -270,7 +268,7 @@ func (q *Model) Minimize(
 	ctx context.Context, set Set, z, grad []float64, L []*linop.Spectral,
 ) (target []float64, _ []*linop.Spectral, decrease float64, err error) {
 	z, grad = slices.Clone(z), slices.Clone(grad)
-	N := len(z)
+	N, w := len(z), q.Weights
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
 	exact, tol := true, math.Max(modelTol, q.Tol)
 	t, first, extra := 1.0, 0.0, 0
@@ -282,14 +280,13 @@ func (q *Model) Minimize(
 			return nil, nil, 0, err
 		}
 		copy(trial, z)
-		blas.Axpy(-t/q.Sigma, grad[:q.Weights], trial[:q.Weights])
-		blas.Axpy(-t/q.sL, grad[q.Weights:], trial[q.Weights:])
+		blas.Axpy(-t/q.Sigma, grad[:w], trial[:w])
+		blas.Axpy(-t/q.sL, grad[w:], trial[w:])
 		spec, err := set.Project(trial)
 		if err != nil {
 			return nil, nil, 0, err
 		}
-		copy(dir, trial)
-		blas.Axpy(-1, z, dir)
+		floats.SubTo(dir, trial, z)
 		q.mul(Bd, dir)
 		// A projection's slope is at most −‖dir‖²/t, which rounding can hide.
 		slope := math.Min(set.Slope(grad, dir, z), -q.weighted(dir, dir)/t)

@@ -296,7 +296,11 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		refits, err := t.LeaveOut()
+		samples, ok := t.(learn.OfSamples)
+		if !ok {
+			return fault.Input("leaving out single rows is for data in memory: use folds")
+		}
+		refits, err := samples.LeaveOut()
 		if err != nil {
 			return err
 		}

@@ -110,12 +110,6 @@ func (t *training) take(out *columns.Outputs, Y, raw, w blas.General) {
 	t.out, t.Y, t.W, t.raw, t.w = out, Y, out.Weights(w), raw, w
 }
 
-// Rereads is false: samples are in memory.
-func (t *training) Rereads() bool { return false }
-
-// Err is nil: products read nothing.
-func (t *training) Err() error { return nil }
-
 // Outputs is the map of the targets.
 func (t *training) Outputs() *columns.Outputs { return t.out }
 

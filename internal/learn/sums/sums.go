@@ -407,9 +407,9 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
 		return t, nil
 	}
-	t.gram = stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.opt.Ranks)
-	t.space = bcd.NewFeaturesOperator(t.gram, p.H, p.YY, l, blocks)
-	return t, nil
+	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.opt.Ranks)
+	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
+	return rereading{t, gram}, nil
 }
 
 // HeldOut is the surveyed rows of the fold, their targets, and what m predicts for them.

@@ -17,7 +17,6 @@ import (
 
 // training is the learning problem of the sums of some of the folds.
 type training struct {
-	learn.Summed
 	data        *Data
 	parts       []stream.Sums // of each pattern of missing targets
 	test        []stream.Sums // of the fold left out
@@ -26,7 +25,6 @@ type training struct {
 	mean, scale []float64 // of the targets in the sums; 0 and 1 where they are learned as they are
 	deviation   []float64 // of the targets in the sums
 	space       bcd.Space
-	gram        *stream.Gram // of the space without Γ, which reads the rows for every product; else nil
 	// rows of features that C of the space belongs to, see bcd.NewPatterns; no rows where that is of features
 	F blas.General
 }
@@ -58,16 +56,14 @@ func (t *training) patterns() (list []bcd.Pattern) {
 	return list
 }
 
-// Rereads reports whether the space has no Γ.
-func (t *training) Rereads() bool { return t.gram != nil }
+// rereading is a training set whose space has no Γ.
+type rereading struct {
+	*training
+	gram *stream.Gram // which reads the rows for every product
+}
 
 // Err is why rows could not be read for a product.
-func (t *training) Err() error {
-	if t.gram == nil {
-		return nil
-	}
-	return rowError(t.gram.Err())
-}
+func (t rereading) Err() error { return rowError(t.gram.Err()) }
 
 // outputs fills in the map of the targets by the moments that the sums tell.
 func (t *training) outputs() (err error) {

@@ -395,7 +395,6 @@ const blockRows = 1024
 
 // features is the training set of sums of explicit features.
 type features struct {
-	learn.Summed
 	m    *model.Model
 	maps rff.Maps
 	be   blas.Backend
