@@ -98,7 +98,7 @@ func TestBackendOfOptions(t *testing.T) {
 		{
 			name: "stream", fit: func(opt Options) (*Model, error) {
 				data, _ := blocksOf(X, Y, 0)
-				return FitStream(bg, data, StreamOptions{Options: opt})
+				return FitStream(bg, data, opt)
 			},
 		},
 		{
@@ -106,7 +106,7 @@ func TestBackendOfOptions(t *testing.T) {
 			opt:  Options{Kernels: []string{"nystrom:gaussian:all:median:20:kmeans"}, IntervalFolds: 3},
 			fit: func(opt Options) (*Model, error) {
 				data, _ := blocksOf(X, holes, 0)
-				return FitStream(bg, data, StreamOptions{Options: opt})
+				return FitStream(bg, data, opt)
 			},
 		},
 	} {
@@ -147,7 +147,7 @@ func useAll(t *testing.T, m *Model, X, Y *mat.Dense, grams []mat.Matrix, axis ma
 	rows := mat.DenseCopyOf(X.Slice(0, 5, 0, 4))
 	_, n := Y.Dims()
 	targets := mat.DenseCopyOf(Y.Slice(0, 5, 0, n))
-	for _, method := range []string{"", "cv+", "jackknife+", "conformal"} {
+	for _, method := range []IntervalMethod{"", "cv+", "jackknife+", "conformal"} {
 		_, _ = m.PredictInterval(ctx, rows, IntervalOptions{Method: method})
 	}
 	_, _ = m.PredictDeviation(ctx, rows)

@@ -71,7 +71,7 @@ func TestConformal(t *testing.T) {
 
 func TestBadConformal(t *testing.T) {
 	X, Y := uneven(40, 3)
-	fit := func(loss string, folds int) *iokl.Model {
+	fit := func(loss iokl.Loss, folds int) *iokl.Model {
 		return mustFit(t, X, Y, iokl.Options{
 			Kernels: []string{"gaussian:all:1"}, Lambda: 1e-2, Loss: loss, IntervalFolds: folds,
 		})

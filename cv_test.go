@@ -29,7 +29,7 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 	for name, tau := range map[string]float64{"default τ": 0, "τ = 6": 6} {
 		t.Run(name, func(t *testing.T) {
 			opt := Options{Kernels: []string{"gaussian:each:median*0.5,1", "poly:1:all:0"}, Tau: tau, Learn: "none"}
-			d, _, err := rowsOf(X, Y, opt, nil)
+			d, _, err := opt.openTable(X, Y, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func TestPathsBeginAtTheConstant(t *testing.T) {
 // Several quantiles are judged by the mean of their relative losses: the lowest, the one nearest ½ and the highest.
 func TestQuantilesAreJudgedTogether(t *testing.T) {
 	X, Y := learntest.Wave(60, 41)
-	judge := func(loss string) CVPoint {
+	judge := func(loss Loss) CVPoint {
 		r, err := CrossValidate(bg, X, Y, Options{
 			Loss: loss, Kernels: []string{"gaussian:all:median"}, Learn: "none", Tol: 1e-8,
 			CV: CVOptions{Lambdas: []float64{1e-3}, Tol: 1e-8},

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/stream"
 )
 
 // panicOf is what f panics with, nil for nothing.
@@ -73,11 +74,11 @@ func TestZeroValuesPanicInWords(t *testing.T) {
 		"fit with λ":          func() { _, _ = Fit(none, X, Y, Options{Lambda: 1}) },
 		"classes":             func() { _, _ = FitClasses(none, X, make40("a", "b"), Options{}) },
 		"Gram":                func() { _, _ = FitGram(none, []mat.Matrix{X}, Y, Options{}) },
-		"stream":              func() { _, _ = FitStream(none, Rows{}, StreamOptions{}) },
+		"stream":              func() { _, _ = FitStream(none, stream.Rows{}, Options{}) },
 		"cv":                  func() { _, _ = CrossValidate(none, X, Y, Options{}) },
 		"cv of classes":       func() { _, _ = CrossValidateClasses(none, X, make40("a", "b"), Options{}) },
 		"cv of Gram matrices": func() { _, _ = CrossValidateGram(none, []mat.Matrix{X}, Y, Options{}) },
-		"cv of a stream":      func() { _, _ = CrossValidateStream(none, Rows{}, StreamOptions{}) },
+		"cv of a stream":      func() { _, _ = CrossValidateStream(none, stream.Rows{}, Options{}) },
 	} {
 		if value := panicOf(f); value == nil || !ours(value) {
 			t.Errorf("%s: panics with %v", name, value)
@@ -115,7 +116,7 @@ func TestNilMatricesAreInput(t *testing.T) {
 	m, err = Fit(bg, X, Y, opt)
 	add("features", m, err)
 	for _, lambda := range []float64{0, 1} {
-		if _, err := FitStream(bg, Rows{}, StreamOptions{Options: Options{Lambda: lambda}}); !errors.Is(err, ErrInput) {
+		if _, err := FitStream(bg, stream.Rows{}, Options{Lambda: lambda}); !errors.Is(err, ErrInput) {
 			t.Errorf("a stream that nothing opens, λ = %g: %v", lambda, err)
 		}
 	}

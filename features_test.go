@@ -51,7 +51,7 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 			data, _ := blocksOf(X, Y, 0)
 			for how, fit := range map[string]func() (*Model, error){
 				"memory": func() (*Model, error) { return Fit(bg, X, Y, opt) },
-				"stream": func() (*Model, error) { return FitStream(bg, data, StreamOptions{Options: opt}) },
+				"stream": func() (*Model, error) { return FitStream(bg, data, opt) },
 			} {
 				m, err := fit()
 				if err != nil {
@@ -101,7 +101,7 @@ func TestRandomFeaturesLearn(t *testing.T) {
 	Xt, Yt := learntest.Wave(100, 24)
 	m, err := Fit(bg, X, Y, Options{
 		Kernels: []string{"rff:gaussian:all:median*0.5,1:100", "linear:all"},
-		CV:      CVOptions{Folds: 3, Norms: []string{"lp:1"}, Lambdas: []float64{1e-2, 1e-3, 1e-4}},
+		CV:      CVOptions{Folds: 3, Norms: []Norm{"lp:1"}, Lambdas: []float64{1e-2, 1e-3, 1e-4}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,12 +10,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/internal/files/formula"
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/formula"
+	"github.com/iokl/iokl/schema"
 )
 
 // formulaSchema is of a file with a date, a category of many levels, numbers, text and a time of day.
-var formulaSchema = []Column{
+var formulaSchema = schema.Columns{
 	{Name: "when", Kind: "date", First: 19000, Cycles: []string{"week", "year"}},
 	{Name: "word", Kind: "category", Levels: []string{"a", "b"}, Rest: []string{"c", "d", "e"}, Buckets: 2},
 	{Name: "a"},
@@ -36,7 +36,7 @@ func formulaRows(rng *rand.Rand, rows int) (codes *mat.Dense, X *mat.Dense) {
 			row[rng.IntN(5)] = math.NaN()
 		}
 		all := []float64{row[0], row[1], row[2], 0, row[3], row[4]}
-		schema.Columns(formulaSchema).Expand(X.RawRowView(i), all)
+		formulaSchema.Expand(X.RawRowView(i), all)
 	}
 	return codes, X
 }

@@ -116,7 +116,7 @@ func TestCVPlusAgainstFits(t *testing.T) {
 	t.Run("stream", func(t *testing.T) {
 		fit := func(ctx context.Context, X, Y mat.Matrix, opt iokl.Options) (*iokl.Model, error) {
 			return iokl.FitStream(ctx, streamOf(mat.DenseCopyOf(X), mat.DenseCopyOf(Y)),
-				iokl.StreamOptions{Options: opt})
+				opt)
 		}
 		// Folds of groups are known to the test, and without standardisation inputs are seen alike in all fits.
 		groups := seq(0, 61)

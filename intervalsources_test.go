@@ -106,10 +106,10 @@ func TestIntervalsByFoldsAlone(t *testing.T) {
 // Streams: folds of the choice of λ, the same from a checkpoint, and what is refused.
 func TestIntervalsOfStreams(t *testing.T) {
 	X, Y := learntest.Wave(1600, 35)
-	opt := iokl.StreamOptions{Options: iokl.Options{
+	opt := iokl.Options{
 		Kernels: []string{"rff:gaussian:all:median*0.5,1:40"}, IntervalFolds: 4,
 		CV: iokl.CVOptions{Lambdas: []float64{1e-2, 1e-4}}, Checkpoint: filepath.Join(t.TempDir(), "pass"),
-	}}
+	}
 	fresh, seen := top(X, 600, 1600), top(Y, 600, 1600)
 	var first *iokl.Intervals
 	for _, what := range []string{"a pass", "its checkpoint"} {
@@ -140,10 +140,10 @@ func TestIntervalsOfStreams(t *testing.T) {
 	links := [2]chan []float64{make(chan []float64, 1), make(chan []float64, 1)}
 	var work sync.WaitGroup
 	for k := range 2 {
-		own := opt
+		own := streamOf(top(X, 0, 600), top(Y, 0, 600))
 		own.Ranks = crew{k, &links}
 		work.Go(func() {
-			m, err := iokl.FitStream(t.Context(), streamOf(top(X, 0, 600), top(Y, 0, 600)), own)
+			m, err := iokl.FitStream(t.Context(), own, opt)
 			if err != nil {
 				t.Error(err)
 				return

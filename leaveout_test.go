@@ -166,8 +166,8 @@ func TestCrossValidateLeaveOneOut(t *testing.T) {
 		"exact": {"gaussian:all:4", "laplacian:all:9"}, "exact, one linear": {"linear:all", "gaussian:all:4"},
 		"linear features": {"linear:all"}, "random features": {"rff:gaussian:all:4:40"},
 	} {
-		for _, metric := range []string{"mse", "rmse"} {
-			t.Run(name+"/"+metric, func(t *testing.T) {
+		for _, metric := range []iokl.Metric{iokl.MetricMSE, iokl.MetricRMSE} {
+			t.Run(name+"/"+string(metric), func(t *testing.T) {
 				opt := iokl.Options{
 					Kernels: kernels, Learn: "none", Standardize: "none", Tol: 1e-10,
 					CV: iokl.CVOptions{LeaveOneOut: true, Lambdas: []float64{1e-1, 1e-2}, Metric: metric},

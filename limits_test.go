@@ -19,7 +19,7 @@ func TestInputLimits(t *testing.T) {
 		x.Set(0, 0, first)
 		return x
 	}
-	for _, standardize := range []string{"x,y", "y"} {
+	for _, standardize := range []Scaling{ScaleBoth, ScaleTargets} {
 		m, err := Fit(bg, X, Y, Options{Kernels: []string{"linear:all"}, Lambda: 1e-3, Standardize: standardize})
 		if err != nil {
 			t.Fatal(err)

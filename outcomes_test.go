@@ -141,10 +141,10 @@ func top(A *mat.Dense, from, to int) *mat.Dense {
 }
 
 // streamOf hands out X and Y in blocks of 97 rows.
-func streamOf(X, Y *mat.Dense) iokl.Rows {
+func streamOf(X, Y *mat.Dense) stream.Rows {
 	_, d := X.Dims()
 	l, n := Y.Dims()
-	return iokl.Rows{Inputs: d, Outputs: n, Count: int64(l), Name: "rows", Open: func() (stream.Source, error) {
+	return stream.Rows{Inputs: d, Outputs: n, Count: int64(l), Name: "rows", Open: func() (stream.Source, error) {
 		var parts inTurn
 		for at := 0; at < l; at += 97 {
 			to := min(at+97, l)
@@ -271,15 +271,15 @@ func given(opt iokl.Options) iokl.Options {
 }
 
 // streamed are settings for streams.
-func streamed(opt iokl.Options) iokl.StreamOptions {
+func streamed(opt iokl.Options) iokl.Options {
 	if opt.Kernels == nil {
 		opt.Kernels = []string{"rff:gaussian:all:median*0.5,1:40", "linear:all"}
 	}
 	opt.Tol, opt.Seed = 1e-9, 3
-	return iokl.StreamOptions{Options: opt}
+	return opt
 }
 
-func streamFit(opt iokl.StreamOptions) func(t *testing.T) outcome {
+func streamFit(opt iokl.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, Y := ripple(900, 3)
 		Xt, _ := ripple(5, 4)
@@ -289,18 +289,18 @@ func streamFit(opt iokl.StreamOptions) func(t *testing.T) outcome {
 }
 
 // streamCV is the outcome of CrossValidateStream, and of the fit after it, by so many ranks.
-func streamCV(opt iokl.StreamOptions, ranks int) func(t *testing.T) outcome {
+func streamCV(opt iokl.Options, ranks int) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, Y := ripple(900, 3)
 		Xt, _ := ripple(5, 4)
 		outcomes := make([]outcome, ranks)
 		links := [2]chan []float64{make(chan []float64, 1), make(chan []float64, 1)}
 		run := func(k int) {
-			opt := opt
+			rows := streamOf(X, Y)
 			if ranks > 1 {
-				opt.Ranks = crew{k, &links}
+				rows.Ranks = crew{k, &links}
 			}
-			r, err := iokl.CrossValidateStream(bg, streamOf(X, Y), opt)
+			r, err := iokl.CrossValidateStream(bg, rows, opt)
 			if err != nil {
 				t.Error(err)
 				return
@@ -343,20 +343,20 @@ func streamResumed(t *testing.T) outcome {
 	X, Y := ripple(900, 3)
 	Xt, _ := ripple(5, 4)
 	opt := streamed(iokl.Options{Lambda: 1e-3, Checkpoint: filepath.Join(t.TempDir(), "sums")})
-	opt.SurveyRows = 400
-	opt.CheckpointRows = 100
+	rows := streamOf(X, Y)
+	rows.SurveyRows, rows.CheckpointRows = 400, 100
 	stop := errors.New("stop")
-	opt.Progress = func(survey bool, p stream.Progress) error {
+	rows.Progress = func(survey bool, p stream.Progress) error {
 		if !survey && p.Rows > 500 {
 			return stop
 		}
 		return nil
 	}
-	if _, err := iokl.FitStream(bg, streamOf(X, Y), opt); !errors.Is(err, stop) {
+	if _, err := iokl.FitStream(bg, rows, opt); !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	opt.Progress = nil
-	m, err := iokl.FitStream(bg, streamOf(X, Y), opt)
+	rows.Progress = nil
+	m, err := iokl.FitStream(bg, rows, opt)
 	return describe(t, m, err, at(Xt))
 }
 
@@ -506,7 +506,7 @@ func TestOutcomes(t *testing.T) {
 
 		{"folds by group", validated(iokl.Options{Kernels: []string{"gaussian:all"}, CV: iokl.CVOptions{
 			Folds:  3,
-			Groups: groups(70), Lambdas: few, Norms: []string{"lp:1", "lp:2"}, Tol: 1e-7,
+			Groups: groups(70), Lambdas: few, Norms: []iokl.Norm{"lp:1", "lp:2"}, Tol: 1e-7,
 		}}), settled},
 		{"folds by time", forward(iokl.Options{
 			Kernels: []string{"gaussian:all", "linear:all"}, Norm: "lp:1",
@@ -528,7 +528,7 @@ func TestOutcomes(t *testing.T) {
 			validated(iokl.Options{CV: iokl.CVOptions{Folds: 3, Kernels: [][]string{
 				{"gaussian:all"},
 				{"laplacian:relevant", "linear:all"},
-			}, Norms: []string{"lp:1"}, Tol: 1e-7}}), settled,
+			}, Norms: []iokl.Norm{"lp:1"}, Tol: 1e-7}}), settled,
 		},
 		{"features, open", validated(iokl.Options{
 			Kernels: []string{"rff:gaussian:all:median:20", "linear:all"},
@@ -556,13 +556,13 @@ func TestOutcomes(t *testing.T) {
 			"stream, groups and grid",
 			streamCV(streamed(iokl.Options{CV: iokl.CVOptions{
 				Folds: 3, Groups: groups(900), Lambdas: few,
-				Taus: []float64{1, 3}, Norms: []string{"lp:1.5"}, Metric: "rmse", Tol: 1e-7,
+				Taus: []float64{1, 3}, Norms: []iokl.Norm{"lp:1.5"}, Metric: "rmse", Tol: 1e-7,
 			}}), 1), settled,
 		},
 		{
 			"stream by two ranks",
 			streamCV(streamed(iokl.Options{CV: iokl.CVOptions{
-				Folds: 4, Lambdas: few, Norms: []string{"lp:1"},
+				Folds: 4, Lambdas: few, Norms: []iokl.Norm{"lp:1"},
 				Metric: "mse", Tol: 1e-7,
 			}}), 2), settled,
 		},
@@ -650,7 +650,8 @@ func compare(t *testing.T, got, want *outcome, w within) {
 			1, a.RelativeGap, a.GapEta / b.Objective,
 			a.GapL / b.Objective,
 		}, []float64{1, b.RelativeGap, b.GapEta / b.Objective, b.GapL / b.Objective})
-		same("settings", []string{a.Norm, string(a.Learn), a.Solver}, []string{b.Norm, string(b.Learn), b.Solver})
+		same("settings", []string{string(a.Norm), string(a.Learn), a.Solver},
+			[]string{string(b.Norm), string(b.Learn), b.Solver})
 		if a.Converged != b.Converged || a.Tol != b.Tol || a.Samples != b.Samples || a.Seed != b.Seed {
 			t.Errorf("certificate %+v, recorded %+v", a, b)
 		}

@@ -23,9 +23,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/internal/files/npy"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/schema"
 )
 
 // someModels are small models of every kind, and inputs for those that take them.

@@ -29,7 +29,7 @@ func soakOnce(t *testing.T, dir string, seed uint64) {
 	X, Y := learntest.Wave(20+rng.IntN(40), seed)
 	opt := Options{
 		Lambda: math.Pow(10, -4*rng.Float64()), Seed: seed, Tol: 1e-3,
-		Norm: []string{"", "lp:1.5", "block1"}[rng.IntN(3)], Solver: []string{"", "closed"}[rng.IntN(2)],
+		Norm: []Norm{"", "lp:1.5", NormBlock1}[rng.IntN(3)], Solver: []string{"", "closed"}[rng.IntN(2)],
 		Kernels: [][]string{
 			{"gaussian:all:median*0.5,1,2"},
 			{"rff:gaussian:all:median:30", "linear:all"},

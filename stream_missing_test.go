@@ -36,7 +36,7 @@ func lacking(Y *mat.Dense, empty bool) *mat.Dense {
 func TestStreamMissing(t *testing.T) {
 	X, Y := learntest.Wave(400, 40)
 	Z := lacking(Y, false) // rows without targets have a say in scales and widths of streams alone
-	for _, standardize := range []string{"x,y", "none"} {
+	for _, standardize := range []Scaling{ScaleBoth, ScaleNone} {
 		opt := streamed
 		opt.Tol = 1e-7
 		opt.Standardize = standardize
@@ -45,7 +45,7 @@ func TestStreamMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		data, _ := blocksOf(X, Z, 0)
-		got, err := FitStream(bg, data, StreamOptions{Options: opt})
+		got, err := FitStream(bg, data, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestStreamMissingFolds(t *testing.T) {
 		part[i/10%2] = append(part[i/10%2], i)
 	}
 	data, _ := blocksOf(X, Z, 0)
-	cv, err := CrossValidateStream(bg, data, StreamOptions{Options: opt})
+	cv, err := CrossValidateStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestStreamMissingFolds(t *testing.T) {
 func TestStreamMissingChoice(t *testing.T) {
 	X, Y := learntest.Wave(70, 42)
 	data, _ := blocksOf(X, lacking(Y, true), 0)
-	m, err := FitStream(bg, data, StreamOptions{Options: Options{Norm: "lp:1", Learn: "eta", CV: CVOptions{Folds: 3}}})
+	m, err := FitStream(bg, data, Options{Norm: "lp:1", Learn: "eta", CV: CVOptions{Folds: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,13 +128,14 @@ func TestStreamMissingRefused(t *testing.T) {
 	data, _ := blocksOf(X, lacking(Y, true), 0)
 	strict := streamed
 	strict.MissingTargets = "error"
-	if _, err := FitStream(bg, data, StreamOptions{Options: strict}); !errors.Is(err, ErrInput) {
+	if _, err := FitStream(bg, data, strict); !errors.Is(err, ErrInput) {
 		t.Errorf("missing targets that are not allowed: %v", err)
 	}
 	late := mat.DenseCopyOf(Y)
 	late.Set(200, 0, math.NaN())
 	data, _ = blocksOf(X, late, 0)
-	if _, err := FitStream(bg, data, StreamOptions{Options: streamed, SurveyRows: 100}); !errors.Is(err, ErrInput) ||
+	data.SurveyRows = 100
+	if _, err := FitStream(bg, data, streamed); !errors.Is(err, ErrInput) ||
 		!strings.Contains(err.Error(), "file.csv, row 200") {
 		t.Errorf("a pattern after the survey: %v", err)
 	}
@@ -146,7 +147,7 @@ func TestStreamMissingRefused(t *testing.T) {
 		return X.At(i, 0)
 	}, wide)
 	data, _ = blocksOf(X, wide, 0)
-	if _, err := FitStream(bg, data, StreamOptions{Options: streamed}); !errors.Is(err, ErrInput) ||
+	if _, err := FitStream(bg, data, streamed); !errors.Is(err, ErrInput) ||
 		!strings.Contains(err.Error(), "without --stream") {
 		t.Errorf("256 patterns: %v", err)
 	}

@@ -53,9 +53,9 @@ func (s *pieces) Next() (stream.Block, error) {
 func (s *pieces) Close() error { *s.open--; return nil }
 
 // blocksOf is X and Y as streamed data, and the number of passes that are open.
-func blocksOf(X, Y *mat.Dense, bad int) (data Rows, open *int) {
+func blocksOf(X, Y *mat.Dense, bad int) (data stream.Rows, open *int) {
 	open = new(int)
-	data = Rows{Inputs: X.RawMatrix().Cols, Outputs: Y.RawMatrix().Cols, Name: "file.csv"}
+	data = stream.Rows{Inputs: X.RawMatrix().Cols, Outputs: Y.RawMatrix().Cols, Name: "file.csv"}
 	data.Open = func() (stream.Source, error) {
 		*open++
 		return &pieces{x: raw(X), y: raw(Y), bad: bad, open: open}, nil
@@ -88,8 +88,8 @@ func TestStreamEqualsFit(t *testing.T) {
 		Y.Set(i, 0, Y.At(i, 0)/20-5)
 	}
 	Xt, _ := learntest.Wave(40, 32)
-	for _, standardize := range []string{"x", "none", "x,y"} {
-		if standardize == "x,y" {
+	for _, standardize := range []Scaling{ScaleInputs, ScaleNone, ScaleBoth} {
+		if standardize == ScaleBoth {
 			for i := range 1500 {
 				Y.Set(i, 1, Y.At(i, 1)*0.01-1e4) // far from 0
 			}
@@ -102,7 +102,7 @@ func TestStreamEqualsFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		data, _ := blocksOf(X, Y, 0)
-		got, err := FitStream(bg, data, StreamOptions{Options: opt})
+		got, err := FitStream(bg, data, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestStreamLearnsGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, _ := blocksOf(X, Y, 0)
-	got, err := FitStream(bg, data, StreamOptions{Options: opt})
+	got, err := FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,19 +148,21 @@ func TestStreamLearnsGroups(t *testing.T) {
 func TestStreamResumes(t *testing.T) {
 	X, Y := learntest.Wave(6000, 33)
 	Xt, _ := learntest.Wave(40, 34)
-	opt := StreamOptions{Options: streamed, SurveyRows: 4500}
+	opt := streamed
 	data, _ := blocksOf(X, Y, 0)
+	data.SurveyRows = 4500
 	want, err := FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt.Checkpoint = filepath.Join(t.TempDir(), "sums")
 	bad, _ := blocksOf(X, Y, 5500)
+	bad.SurveyRows = data.SurveyRows
 	if _, err := FitStream(bg, bad, opt); !errors.Is(err, errPiece) {
 		t.Fatalf("a row that cannot be read: %v", err)
 	}
 	var from int64
-	opt.Progress = func(survey bool, p stream.Progress) error {
+	data.Progress = func(survey bool, p stream.Progress) error {
 		if from == 0 && !survey {
 			from = p.Rows
 		}
@@ -202,7 +204,7 @@ func TestStreamResumes(t *testing.T) {
 func TestStreamBadRowInSurvey(t *testing.T) {
 	X, Y := learntest.Wave(6000, 35)
 	data, _ := blocksOf(X, Y, 5500)
-	opt := StreamOptions{Options: streamed}
+	opt := streamed
 	opt.Checkpoint = filepath.Join(t.TempDir(), "sums")
 	if _, err := FitStream(bg, data, opt); !errors.Is(err, errPiece) {
 		t.Fatalf("a row that cannot be read: %v", err)
@@ -225,10 +227,10 @@ func TestStreamChoosesLambda(t *testing.T) {
 	X, Y := learntest.Wave(2000, 36)
 	Xt, Yt := learntest.Wave(200, 37)
 	data, _ := blocksOf(X, Y, 0)
-	opt := StreamOptions{Options: Options{
+	opt := Options{
 		Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all"},
 		CV:      CVOptions{Folds: 4},
-	}}
+	}
 	var lines []string
 	opt.Notify = func(line string) { lines = append(lines, line) }
 	m, err := FitStream(bg, data, opt)
@@ -252,13 +254,13 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 	for i := range groups {
 		groups[i] = i * i % 17 % 7
 	}
-	opt := StreamOptions{Options: Options{
+	opt := Options{
 		Kernels:     []string{"rff:gaussian:all:0.7,2:30", "linear:all"},
 		Standardize: "none", Tol: 1e-9, Seed: 4,
-	}}
+	}
 	opt.CV = CVOptions{
 		Folds: folds, Groups: groups, Lambdas: []float64{1e-2, 1e-4}, Taus: []float64{1, 2},
-		Norms: []string{"lp:1.5", "lp:1"}, Metric: "mse", Tol: 1e-9,
+		Norms: []Norm{"lp:1.5", "lp:1"}, Metric: "mse", Tol: 1e-9,
 	}
 	data, _ := blocksOf(X, Y, 0)
 	passes, open := 0, data.Open
@@ -276,7 +278,7 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 	}
 	for _, p := range []CVPoint{r.Points[0], r.Points[3], r.Points[6]} {
 		for f, s := range splits {
-			one := opt.Options
+			one := opt
 			one.CV = CVOptions{}
 			one.Lambda, one.Tau, one.Norm = p.Lambda, p.Tau, p.Norm
 			train, targets := blas.TakeRows(raw(X), s.Train), blas.TakeRows(raw(Y), s.Train)
@@ -295,17 +297,17 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 	if err != nil || m.Certificate().Lambda != r.Chosen().Lambda || m.Certificate().Samples != l || passes != 2 {
 		t.Errorf("the chosen fit: %+v, %v after %d passes", m.Certificate(), err, passes)
 	}
-	for name, change := range map[string]func(o *StreamOptions){
-		"groups of other data": func(o *StreamOptions) { o.CV.Groups = groups[1:] },
-		"groups that run out":  func(o *StreamOptions) { o.CV.Groups, o.SurveyRows = groups[:500], 400 },
-		"too few groups":       func(o *StreamOptions) { o.CV.Groups = make([]int, l) },
-		"repeats":              func(o *StreamOptions) { o.CV.Repeats = 2 },
-		"accuracy":             func(o *StreamOptions) { o.CV.Metric = "accuracy" },
-		"unknown norm":         func(o *StreamOptions) { o.CV.Norms = []string{"lp:3"} },
+	for name, change := range map[string]func(o *Options, rows *stream.Rows){
+		"groups of other data": func(o *Options, _ *stream.Rows) { o.CV.Groups = groups[1:] },
+		"groups that run out":  func(o *Options, r *stream.Rows) { o.CV.Groups, r.SurveyRows = groups[:500], 400 },
+		"too few groups":       func(o *Options, _ *stream.Rows) { o.CV.Groups = make([]int, l) },
+		"repeats":              func(o *Options, _ *stream.Rows) { o.CV.Repeats = 2 },
+		"accuracy":             func(o *Options, _ *stream.Rows) { o.CV.Metric = "accuracy" },
+		"unknown norm":         func(o *Options, _ *stream.Rows) { o.CV.Norms = []Norm{"lp:3"} },
 	} {
-		o := opt
-		change(&o)
-		if _, err := CrossValidateStream(bg, data, o); !errors.Is(err, ErrInput) {
+		o, rows := opt, data
+		change(&o, &rows)
+		if _, err := CrossValidateStream(bg, rows, o); !errors.Is(err, ErrInput) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -315,7 +317,7 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 func TestStreamWithoutGamma(t *testing.T) {
 	X, Y := learntest.Wave(700, 38)
 	Xt, _ := learntest.Wave(40, 39)
-	opt := StreamOptions{Options: streamed}
+	opt := streamed
 	opt.Tol = 1e-6
 	data, open := blocksOf(X, Y, 0)
 	want, err := FitStream(bg, data, opt)
@@ -351,31 +353,31 @@ func TestStreamWithoutGamma(t *testing.T) {
 func TestStreamRefuses(t *testing.T) {
 	X, Y := learntest.Wave(100, 40)
 	data, _ := blocksOf(X, Y, 0)
-	with := func(change func(o *StreamOptions)) StreamOptions {
-		o := StreamOptions{Options: streamed}
+	with := func(change func(o *Options)) Options {
+		o := streamed
 		change(&o)
 		return o
 	}
-	for name, o := range map[string]StreamOptions{
-		"exact kernel": with(func(o *StreamOptions) { o.Kernels = []string{"gaussian:all"} }),
-		"width":        with(func(o *StreamOptions) { o.Kernels = []string{"rff:gaussian:ard:2:20"} }),
-		"one fold":     with(func(o *StreamOptions) { o.Lambda, o.CV.Folds = 0, 1 }),
-		"metric":       with(func(o *StreamOptions) { o.Lambda, o.CV.Metric = 0, "accuracy" }),
-		"names":        with(func(o *StreamOptions) { o.OutputNames = []string{"a"} }),
-		"lambda":       with(func(o *StreamOptions) { o.Lambda = -1 }),
+	for name, o := range map[string]Options{
+		"exact kernel": with(func(o *Options) { o.Kernels = []string{"gaussian:all"} }),
+		"width":        with(func(o *Options) { o.Kernels = []string{"rff:gaussian:ard:2:20"} }),
+		"one fold":     with(func(o *Options) { o.Lambda, o.CV.Folds = 0, 1 }),
+		"metric":       with(func(o *Options) { o.Lambda, o.CV.Metric = 0, "accuracy" }),
+		"names":        with(func(o *Options) { o.OutputNames = []string{"a"} }),
+		"lambda":       with(func(o *Options) { o.Lambda = -1 }),
 	} {
 		if m, err := FitStream(bg, data, o); m != nil || !errors.Is(err, ErrInput) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	X.Set(17, 1, math.NaN())
-	if _, err := FitStream(bg, data, StreamOptions{Options: streamed}); !errors.Is(err, ErrInput) ||
+	if _, err := FitStream(bg, data, streamed); !errors.Is(err, ErrInput) ||
 		!strings.Contains(err.Error(), "file.csv, row 17") {
 		t.Errorf("a missing cell: %v", err)
 	}
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	if _, err := FitStream(ctx, data, StreamOptions{Options: streamed}); !errors.Is(err, context.Canceled) {
+	if _, err := FitStream(ctx, data, streamed); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -394,7 +396,8 @@ func TestStreamFarTargets(t *testing.T) {
 		var models [2]*Model
 		for k, Y := range []*mat.Dense{near, far} {
 			data, _ := blocksOf(X, Y, 0)
-			m, err := FitStream(context.Background(), data, StreamOptions{Options: streamed, SurveyRows: rows})
+			data.SurveyRows = rows
+			m, err := FitStream(context.Background(), data, streamed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -413,7 +416,7 @@ func TestStreamFarTargets(t *testing.T) {
 func TestStreamChooses(t *testing.T) {
 	X, Y := learntest.Hidden(260, 4)
 	data, open := blocksOf(X, Y, 0)
-	m, err := FitStream(bg, data, StreamOptions{})
+	m, err := FitStream(bg, data, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

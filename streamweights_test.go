@@ -15,8 +15,8 @@ import (
 )
 
 // weightedRows is X and Y as streamed data with weights of the rows.
-func weightedRows(X, Y *mat.Dense, weights []float64) Rows {
-	return Rows{
+func weightedRows(X, Y *mat.Dense, weights []float64) stream.Rows {
+	return stream.Rows{
 		Inputs: X.RawMatrix().Cols, Outputs: Y.RawMatrix().Cols, Name: "weighted",
 		Open: func() (stream.Source, error) { return stream.FromMatrices("weighted", raw(X), raw(Y), weights...), nil },
 	}
@@ -48,7 +48,7 @@ func TestStreamWeights(t *testing.T) {
 		}
 		weighted := weightedRows(X, Y, weights)
 		copies := weightedRows(blas.Dense(blas.TakeRows(raw(X), rows)), blas.Dense(blas.TakeRows(raw(Y), rows)), nil)
-		fit := func(data Rows, opt StreamOptions, samples int) *Model {
+		fit := func(data stream.Rows, opt Options, samples int) *Model {
 			t.Helper()
 			opt.Lambda = 0.4 / float64(samples)
 			m, err := FitStream(bg, data, opt)
@@ -57,9 +57,9 @@ func TestStreamWeights(t *testing.T) {
 			}
 			return m
 		}
-		opt := StreamOptions{Options: Options{
+		opt := Options{
 			Kernels: []string{"rff:gaussian:all:0.7:60", "linear:all"}, Tol: 1e-9, Seed: 4, Learn: "none",
-		}}
+		}
 		a, b := fit(weighted, opt, l), fit(copies, opt, len(rows))
 		if e := maxDifference(t, a, b, Xt); !(e <= 1e-9) {
 			t.Errorf("missing %v: predictions differ by %.2g", holes, e)
@@ -76,7 +76,7 @@ func TestStreamWeights(t *testing.T) {
 		if x, y = x*l, y*float64(len(rows)); !(math.Abs(x-y) <= 1e-9*y) {
 			t.Errorf("missing %v: objectives %.12g and %.12g", holes, x, y)
 		}
-		held := func(data Rows, groups []int) []float64 {
+		held := func(data stream.Rows, groups []int) []float64 {
 			o := opt
 			o.Lambda = 0
 			o.CV = CVOptions{Folds: 3, Groups: groups, Metric: "mse", Tol: 1e-9}
@@ -104,7 +104,7 @@ func TestStreamWeightsChoose(t *testing.T) {
 		weights[i] = 0
 		Y.Set(i, 0, 50*math.Cos(float64(i)))
 	}
-	m, err := FitStream(bg, weightedRows(X, Y, weights), StreamOptions{})
+	m, err := FitStream(bg, weightedRows(X, Y, weights), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestStreamBadWeights(t *testing.T) {
 		}},
 		"noise and losses": {nil, Options{Kernels: streamed.Kernels, Lambda: 1, Loss: "huber"}},
 	} {
-		m, err := FitStream(bg, weightedRows(X, Y, c.weights), StreamOptions{Options: c.opt})
+		m, err := FitStream(bg, weightedRows(X, Y, c.weights), c.opt)
 		if m != nil || !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}

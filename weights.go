@@ -26,13 +26,13 @@ func (opt *checked) checkLoss() error {
 	switch {
 	case repeated:
 		return fault.Input("the loss %q names a quantile twice", opt.Loss)
-	case opt.Learn == learn.Likelihood && !(squared && !weighted):
+	case opt.Learn == LearnLikelihood && !(squared && !weighted):
 		return fault.Input("a fit by likelihood takes neither weights nor another loss")
 	case !squared && (opt.Solver == "paper" || opt.Solver == "okl"):
 		return fault.Input("the solver %s is for the squared loss, not for %s", opt.Solver, opt.Loss)
 	case !(squared && !weighted) && opt.CV.LeaveOneOut:
 		return fault.Input("leaving out single rows in closed form is for the squared loss without weights: use folds")
-	case len(opt.losses) > 1 && (opt.Model == learn.Sum || slices.Contains(opt.CV.Models, learn.Sum)):
+	case len(opt.losses) > 1 && (opt.Model == ModelSum || slices.Contains(opt.CV.Models, ModelSum)):
 		return fault.Input("several quantiles share one output kernel: the model sum takes one quantile")
 	}
 	return nil
@@ -48,7 +48,7 @@ func (opt *checked) checkNoise(gram bool) error {
 		return fault.Input("the noise is either given or learned")
 	case opt.losses[0].Kind != loss.Squared && opt.losses[0].Kind != loss.Huber:
 		return fault.Input("the noise is learned of errors by the losses squared and huber, not %s", opt.Loss)
-	case opt.Learn == learn.Likelihood:
+	case opt.Learn == LearnLikelihood:
 		return fault.Input("a fit by likelihood has one variance for each target: the noise is learned without it")
 	case opt.classes != nil:
 		return fault.Input("classes have no noise to learn")

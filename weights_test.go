@@ -76,9 +76,9 @@ func TestWeightsAreRepeats(t *testing.T) {
 		}
 	}
 	XX, YY := mat.NewDense(rows, d, x), mat.NewDense(rows, n, y)
-	for _, loss := range []string{"squared", "huber:0.5", "quantile:0.3"} {
+	for _, loss := range []iokl.Loss{iokl.LossSquared, "huber:0.5", "quantile:0.3"} {
 		for _, kernel := range []string{"gaussian:all:2", "linear:all"} {
-			t.Run(loss+"/"+kernel, func(t *testing.T) {
+			t.Run(string(loss)+"/"+kernel, func(t *testing.T) {
 				const mu = 0.2
 				opt := iokl.Options{Kernels: []string{kernel}, Tol: 1e-10, Loss: loss, Weights: W, Lambda: mu / l}
 				if opt.Loss == "squared" {
@@ -120,13 +120,16 @@ func TestWeightZeroIsMissing(t *testing.T) {
 		}
 		return v
 	}, wild)
-	for _, c := range [][2]string{
+	for _, c := range []struct {
+		loss   iokl.Loss
+		kernel string
+	}{
 		{"squared", "gaussian:all:median*0.5,1,2"},
 		{"huber", "gaussian:all:median*0.5,1,2"},
 		{"squared", "gaussian:relevant:median"},
 		{"squared", "gaussian:ard:median"},
 	} {
-		loss, kernel := c[0], c[1]
+		loss, kernel := c.loss, c.kernel
 		opt := iokl.Options{Kernels: []string{kernel}, Lambda: 1e-3, Loss: loss}
 		b := predicted(t, mustFit(t, X, holes, opt), X)
 		opt.Weights = W
@@ -210,7 +213,7 @@ func TestRobust(t *testing.T) {
 			if c.opt.Kernels == nil && testing.Short() {
 				t.Skip("a race")
 			}
-			off := func(heavy bool, loss string) float64 {
+			off := func(heavy bool, loss iokl.Loss) float64 {
 				X, Y, _ := smooth(2*l, c.sigma, false, 9)
 				for i := range l {
 					for j := range 2 {
@@ -294,9 +297,9 @@ func TestQuantilesCover(t *testing.T) {
 		const train, l = 200, 800
 		X, Y, _ := smooth(l, 0.5, false, 20+seed)
 		m := mustFit(t, X.Slice(0, train, 0, 2), Y.Slice(0, train, 0, 2), iokl.Options{
-			Kernels: []string{"gaussian:all:median"}, Loss: "quantile:" + unsorted, Lambda: 1e-2,
+			Kernels: []string{"gaussian:all:median"}, Loss: iokl.Loss("quantile:" + unsorted), Lambda: 1e-2,
 		})
-		if c := m.Certificate(); c.Loss != "quantile:"+text || !c.Converged {
+		if c := m.Certificate(); c.Loss != iokl.Loss("quantile:"+text) || !c.Converged {
 			t.Errorf("certificate of the loss %q, converged %v", c.Loss, c.Converged)
 		}
 		if names := m.OutputNames(); len(names) != 2*len(taus) || !strings.HasPrefix(names[len(taus)-1], "y1_q0.9") {

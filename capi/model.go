@@ -92,7 +92,7 @@ func iokl_model_update(
 		if err != nil {
 			return err
 		}
-		var s host.Source
+		var s iokl.Data
 		if X != nil || Y != nil {
 			s, err = source(X, Y)
 		} else {

@@ -20,8 +20,8 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/schema"
 )
 
 // selectColumns reads a list of names, patterns with * and ?, numbers from 0 and ranges of them, in which

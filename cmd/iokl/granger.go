@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/cmd/internal/cli"
-	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/internal/files/atomicfile"
 	"github.com/iokl/iokl/internal/files/picture"
 	"github.com/iokl/iokl/internal/files/table"

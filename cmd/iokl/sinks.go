@@ -20,8 +20,8 @@ import (
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/files/atomicfile"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/schema"
 )
 
 // sink receives predictions.

@@ -28,8 +28,8 @@ const module = "github.com/iokl/iokl"
 // that is listed counts.
 var rank = map[string]int{
 	"internal/base": 0, "internal/layout": 0,
-	"internal/dense": 1,
-	"blas":           2,
+	"internal/dense": 1, "formula": 1,
+	"blas": 2, "schema": 2,
 	"internal/files": 3,
 	"linop":          4, "kernel": 4,
 	"cg": 5, "lanczos": 5, "rff": 5,

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 )
 
 // Kind says what the cells of a column in a file are.
