@@ -255,6 +255,25 @@ func imports(t *testing.T, f func(path string, lines *token.File, specs []*ast.I
 	})
 }
 
+// The root package declares its types: go doc shows no fields of an alias.
+func TestRootDeclaresItsTypes(t *testing.T) {
+	sources(t, []string{".go"}, func(path string, text []byte) {
+		if strings.Contains(path, "/") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok && spec.Assign.IsValid() {
+				t.Errorf("%s: %s is an alias", path, spec.Name)
+			}
+			return true
+		})
+	})
+}
+
 func TestCgo(t *testing.T) {
 	imports(t, func(file string, _ *token.File, specs []*ast.ImportSpec) {
 		for _, imp := range specs {
