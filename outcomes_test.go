@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -135,60 +135,6 @@ func handwriting(t *testing.T) (X *mat.Dense, labels []string) {
 	return mat.NewDense(len(labels), 64, data), labels
 }
 
-func top(A *mat.Dense, from, to int) *mat.Dense {
-	_, c := A.Dims()
-	return mat.DenseCopyOf(A.Slice(from, to, 0, c))
-}
-
-// streamOf hands out X and Y in blocks of 97 rows.
-func streamOf(X, Y *mat.Dense) stream.Rows {
-	_, d := X.Dims()
-	l, n := Y.Dims()
-	return stream.Rows{Inputs: d, Outputs: n, Count: int64(l), Name: "rows", Open: func() (stream.Source, error) {
-		var parts inTurn
-		for at := 0; at < l; at += 97 {
-			to := min(at+97, l)
-			parts = append(parts, stream.FromMatrices("rows", top(X, at, to).RawMatrix(), top(Y, at, to).RawMatrix()))
-		}
-		return &parts, nil
-	}}
-}
-
-// inTurn is sources one after the other.
-type inTurn []stream.Source
-
-func (s *inTurn) Next() (stream.Block, error) {
-	for len(*s) > 0 {
-		if b, err := (*s)[0].Next(); err != io.EOF {
-			return b, err
-		}
-		*s = (*s)[1:]
-	}
-	return stream.Block{}, io.EOF
-}
-
-// crew is two goroutines that each play a rank.
-type crew struct {
-	rank int
-	in   *[2]chan []float64
-}
-
-func (c crew) Rank() int { return c.rank }
-func (c crew) Size() int { return 2 }
-
-func (c crew) Allreduce(x []float64) error {
-	own := slices.Clone(x)
-	c.in[1-c.rank] <- own
-	other := <-c.in[c.rank]
-	if c.rank == 1 {
-		own, other = other, own
-	}
-	for i := range x { // in the order of the ranks, so that both have the same sum
-		x[i] = own[i] + other[i]
-	}
-	return nil
-}
-
 // describe records a model and what it predicts.
 func describe(t *testing.T, m *iokl.Model, err error, predict func(m *iokl.Model) (*mat.Dense, error)) outcome {
 	t.Helper()
@@ -283,7 +229,7 @@ func streamFit(opt iokl.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, Y := ripple(900, 3)
 		Xt, _ := ripple(5, 4)
-		m, err := iokl.FitStream(bg, streamOf(X, Y), opt)
+		m, err := iokl.FitStream(bg, fittest.Stream(X, Y), opt)
 		return describe(t, m, err, at(Xt))
 	}
 }
@@ -294,11 +240,11 @@ func streamCV(opt iokl.Options, ranks int) func(t *testing.T) outcome {
 		X, Y := ripple(900, 3)
 		Xt, _ := ripple(5, 4)
 		outcomes := make([]outcome, ranks)
-		links := [2]chan []float64{make(chan []float64, 1), make(chan []float64, 1)}
+		links := fittest.NewLinks()
 		run := func(k int) {
-			rows := streamOf(X, Y)
+			rows := fittest.Stream(X, Y)
 			if ranks > 1 {
-				rows.Ranks = crew{k, &links}
+				rows.Ranks = fittest.Crew{Number: k, Links: links}
 			}
 			r, err := iokl.CrossValidateStream(bg, rows, opt)
 			if err != nil {
@@ -343,7 +289,7 @@ func streamResumed(t *testing.T) outcome {
 	X, Y := ripple(900, 3)
 	Xt, _ := ripple(5, 4)
 	opt := streamed(iokl.Options{Lambda: 1e-3, Checkpoint: filepath.Join(t.TempDir(), "sums")})
-	rows := streamOf(X, Y)
+	rows := fittest.Stream(X, Y)
 	rows.SurveyRows, rows.CheckpointRows = 400, 100
 	stop := errors.New("stop")
 	rows.Progress = func(survey bool, p stream.Progress) error {
@@ -371,7 +317,7 @@ func patchy(t *testing.T) outcome {
 	X.Set(9, 0, math.NaN())
 	opt := given(iokl.Options{InputNames: []string{"a", "b", "c", "d"}, OutputNames: []string{"u", "v", "w"}})
 	m, err := iokl.Fit(bg, X, Y, opt)
-	return describe(t, m, err, at(top(X, 0, 10)))
+	return describe(t, m, err, at(fittest.Rows(X, 0, 10)))
 }
 
 func gramFit(opt iokl.Options) func(t *testing.T) outcome {
@@ -399,8 +345,8 @@ func gramCV(opt iokl.Options) func(t *testing.T) outcome {
 func classified(opt iokl.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, labels := handwriting(t)
-		m, err := iokl.FitClasses(bg, top(X, 5, len(labels)), labels[5:], opt)
-		return describe(t, m, err, at(top(X, 0, 5)))
+		m, err := iokl.FitClasses(bg, fittest.Rows(X, 5, len(labels)), labels[5:], opt)
+		return describe(t, m, err, at(fittest.Rows(X, 0, 5)))
 	}
 }
 
@@ -408,7 +354,7 @@ func causes(opt granger.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, _ := series(t)
 		r, c := X.Dims()
-		d := granger.Data{X: top(X, 0, r).RawMatrix()}
+		d := granger.Data{X: fittest.Rows(X, 0, r).RawMatrix()}
 		for j := range c {
 			d.Names = append(d.Names, "s"+strconv.Itoa(j+1))
 		}

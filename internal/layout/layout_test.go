@@ -45,7 +45,7 @@ var rank = map[string]int{
 	"internal/learn/samples": 14,
 	"internal/learn/update":  15,
 	"":                       16, "granger": 16,
-	"internal/host": 17, "cmd/internal": 17,
+	"internal/host": 17, "internal/fittest": 17, "cmd/internal": 17,
 	"cmd/iokl": 18, "bench": 18,
 	"bench/data":   19,
 	"bench/cases":  20,

@@ -1,4 +1,4 @@
-package iokl
+package model_test
 
 import (
 	"archive/zip"
@@ -22,39 +22,41 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/internal/files/npy"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/schema"
 )
 
 // someModels are small models of every kind, and inputs for those that take them.
-func someModels(t testing.TB) map[string]*Model {
+func someModels(t testing.TB) map[string]*iokl.Model {
 	t.Helper()
 	X, Y := learntest.Wave(30, 11)
-	all := map[string]*Model{}
-	add := func(name string, m *Model, err error) {
+	all := map[string]*iokl.Model{}
+	add := func(name string, m *iokl.Model, err error) {
 		if m == nil {
 			t.Fatal(name, err)
 		}
 		all[name] = m
 	}
-	base := Options{Lambda: 1e-2}
+	base := iokl.Options{Lambda: 1e-2}
 	opt := base
 	opt.Kernels = []string{
 		"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all", "laplacian:relevant",
 		"gaussian:directions", "laplacian:ranks", "laplacian:ard",
 	}
-	m, err := Fit(bg, X, Y, opt)
+	m, err := iokl.Fit(bg, X, Y, opt)
 	add("samples", m, err)
 	opt.Standardize, opt.Norm = "none", "lp:2"
-	m, err = Fit(bg, X, Y, opt)
+	m, err = iokl.Fit(bg, X, Y, opt)
 	add("as given", m, err)
 	for i := range 30 {
 		Y.Set(i, 1, 3)
 	}
 	opt.Standardize = ""
-	m, err = Fit(bg, X, Y, opt)
+	m, err = iokl.Fit(bg, X, Y, opt)
 	add("constant output", m, err)
 	wide := base
 	wide.Kernels = []string{
@@ -62,33 +64,20 @@ func someModels(t testing.TB) map[string]*Model {
 		"nystrom:gaussian:each:median:5", "nystrom:laplacian:ranks:median:5", "rff:matern32:ard:median:10",
 		"linear:all",
 	}
-	m, err = Fit(bg, X, Y, wide)
+	m, err = iokl.Fit(bg, X, Y, wide)
 	add("features", m, err)
 	labels := make([]string, 30)
 	for i := range labels {
 		labels[i] = []string{"a", "b"}[i%2]
 	}
-	m, err = FitClasses(bg, X, labels, opt)
+	m, err = iokl.FitClasses(bg, X, labels, opt)
 	add("classes", m, err)
 	G := mat.NewDense(30, 30, nil)
 	G.Mul(X, X.T())
-	m, err = FitGram(bg, []mat.Matrix{G}, Y, base)
+	m, err = iokl.FitGram(bg, []mat.Matrix{G}, Y, base)
 	add("gram", m, err)
 	return all
 }
-
-func encode(t testing.TB, m *Model) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := m.Encode(&b); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func decode(b []byte) (*Model, error) { return Decode(bytes.NewReader(b), int64(len(b))) }
-
-func sameBits(a, b *mat.Dense) bool { return slices.Equal(a.RawMatrix().Data, b.RawMatrix().Data) }
 
 func TestSaveLoad(t *testing.T) {
 	X, _ := learntest.Wave(30, 12)
@@ -98,13 +87,13 @@ func TestSaveLoad(t *testing.T) {
 			if err := m.Save(path); err != nil {
 				t.Fatal(err)
 			}
-			got, err := Load(path)
+			got, err := iokl.Load(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			predict := (*Model).Predict
+			predict := (*iokl.Model).Predict
 			if name == "gram" {
-				predict = func(m *Model, _ mat.Matrix) (*mat.Dense, error) {
+				predict = func(m *iokl.Model, _ mat.Matrix) (*mat.Dense, error) {
 					K := mat.NewDense(30, 30, nil)
 					K.Mul(X, X.T())
 					return m.PredictGram([]mat.Matrix{K})
@@ -118,7 +107,7 @@ func TestSaveLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !sameBits(want, have) {
+			if !fittest.SameBits(want, have) {
 				t.Error("the loaded model predicts other values")
 			}
 			if got.Certificate() != m.Certificate() || !slices.Equal(got.Eta(), m.Eta()) ||
@@ -127,7 +116,7 @@ func TestSaveLoad(t *testing.T) {
 				!slices.Equal(got.Classes(), m.Classes()) || !slices.Equal(got.Warnings(), m.Warnings()) {
 				t.Errorf("%+v is not %+v", got, m)
 			}
-			if again := encode(t, got); !bytes.Equal(again, encode(t, m)) {
+			if again := fittest.Encode(t, got); !bytes.Equal(again, fittest.Encode(t, m)) {
 				t.Error("saving the loaded model writes other bytes")
 			}
 		})
@@ -141,7 +130,7 @@ func TestZeroWeightsAreNotStored(t *testing.T) {
 		t.Fatal("every kernel has a weight; the test needs one of weight 0")
 	}
 	var head struct{ Dictionary kernel.Dictionary }
-	if err := json.Unmarshal(memberOf(t, encode(t, m), "meta.json"), &head); err != nil {
+	if err := json.Unmarshal(memberOf(t, fittest.Encode(t, m), "meta.json"), &head); err != nil {
 		t.Fatal(err)
 	}
 	positive := 0
@@ -193,7 +182,7 @@ func rewrite(t testing.TB, file []byte, name string, change func([]byte) []byte)
 }
 
 func TestLoadRefuses(t *testing.T) {
-	whole := encode(t, someModels(t)["samples"])
+	whole := fittest.Encode(t, someModels(t)["samples"])
 	swap := func(old, with string) func([]byte) []byte {
 		return func(b []byte) []byte {
 			if !bytes.Contains(b, []byte(old)) {
@@ -246,12 +235,13 @@ func TestLoadRefuses(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := decode(c.file); !errors.Is(err, ErrModel) || !strings.Contains(err.Error(), c.want) {
+			if _, err := fittest.Decode(c.file); !errors.Is(err, iokl.ErrModel) || !strings.Contains(err.Error(),
+				c.want) {
 				t.Errorf("error %v, want ErrModel with %q", err, c.want)
 			}
 		})
 	}
-	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := iokl.Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
 }
@@ -347,21 +337,21 @@ func memberOf(t testing.TB, file []byte, name string) []byte {
 func FuzzDecode(f *testing.F) {
 	X, _ := learntest.Wave(3, 13)
 	for _, m := range someModels(f) {
-		file := encode(f, m)
+		file := fittest.Encode(f, m)
 		var parts [][]byte
 		for _, name := range members {
 			parts = append(parts, memberOf(f, file, name+".npy"))
 		}
 		text := memberOf(f, file, "meta.json")
-		if _, err := decode(assemble(f, text, parts)); err != nil {
+		if _, err := fittest.Decode(assemble(f, text, parts)); err != nil {
 			f.Fatal(err) // the parts as they are make a model
 		}
 		f.Add(text, parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7], parts[8])
 	}
 	f.Fuzz(func(t *testing.T, text, eta, V, S, X0, CL, WL, Y, gamma, H []byte) {
-		m, err := decode(assemble(t, text, [][]byte{eta, V, S, X0, CL, WL, Y, gamma, H}))
+		m, err := fittest.Decode(assemble(t, text, [][]byte{eta, V, S, X0, CL, WL, Y, gamma, H}))
 		if err != nil {
-			if !errors.Is(err, ErrModel) {
+			if !errors.Is(err, iokl.ErrModel) {
 				t.Fatalf("error %v is no ErrModel", err)
 			}
 			return
@@ -377,10 +367,10 @@ func FuzzDecode(f *testing.F) {
 // FuzzDecodeFile changes the bytes of a whole model file.
 func FuzzDecodeFile(f *testing.F) {
 	for _, m := range someModels(f) {
-		f.Add(encode(f, m))
+		f.Add(fittest.Encode(f, m))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if _, err := decode(file); err != nil && !errors.Is(err, ErrModel) {
+		if _, err := fittest.Decode(file); err != nil && !errors.Is(err, iokl.ErrModel) {
 			t.Fatalf("error %v is no ErrModel", err)
 		}
 	})
@@ -389,7 +379,7 @@ func FuzzDecodeFile(f *testing.F) {
 // TestLoadsFormat1 loads a model that a program of the first format wrote, and
 // compares with what that program predicted.
 func TestLoadsFormat1(t *testing.T) {
-	m, err := Load("testdata/format1.iokl")
+	m, err := iokl.Load("testdata/format1.iokl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,14 +400,14 @@ func TestLoadsFormat1(t *testing.T) {
 // A model that was read from a file, and what is made of it, replaces nothing but what was read or saved by then.
 func TestSaveOfChanged(t *testing.T) {
 	X, Y := learntest.Wave(30, 11)
-	fitted, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-2, Learn: "none"})
+	fitted, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-2, Learn: "none"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "m")
-	load := func() *Model {
+	load := func() *iokl.Model {
 		t.Helper()
-		m, err := Load(path)
+		m, err := iokl.Load(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,9 +415,9 @@ func TestSaveOfChanged(t *testing.T) {
 	}
 	rows := func() int { t.Helper(); return load().Certificate().Samples }
 	d, n := X.RawMatrix().Cols, Y.RawMatrix().Cols
-	grown := func(m *Model) *Model {
+	grown := func(m *iokl.Model) *iokl.Model {
 		t.Helper()
-		next, err := m.Update(bg, X.Slice(0, 2, 0, d), Y.Slice(0, 2, 0, n), UpdateOptions{})
+		next, err := m.Update(bg, X.Slice(0, 2, 0, d), Y.Slice(0, 2, 0, n), iokl.UpdateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -440,8 +430,9 @@ func TestSaveOfChanged(t *testing.T) {
 	if err := grown(a).Save(path); err != nil || rows() != 32 {
 		t.Fatal(err)
 	}
-	for name, m := range map[string]*Model{"as read": b, "updated": grown(b), "compact": c.Compact(), "the first": a} {
-		if err := m.Save(path); !errors.Is(err, ErrChanged) || rows() != 32 {
+	for name, m := range map[string]*iokl.Model{"as read": b, "updated": grown(b), "compact": c.Compact(),
+		"the first": a} {
+		if err := m.Save(path); !errors.Is(err, iokl.ErrChanged) || rows() != 32 {
 			t.Errorf("%s: %v, %d rows", name, err, rows())
 		}
 	}
@@ -461,7 +452,7 @@ func TestSaveOfChanged(t *testing.T) {
 	if err := fitted.Save(path); err != nil || rows() != 30 {
 		t.Error("a new model:", err)
 	}
-	if err := next.Save(path); !errors.Is(err, ErrChanged) || rows() != 30 {
+	if err := next.Save(path); !errors.Is(err, iokl.ErrChanged) || rows() != 30 {
 		t.Error("after a new model:", err)
 	}
 	if err := os.Remove(path); err != nil {
@@ -475,7 +466,7 @@ func TestSaveOfChanged(t *testing.T) {
 // Of models that goroutines read, change and save, all changes that were saved are in the file.
 func TestSavesAtOnce(t *testing.T) {
 	X, Y := learntest.Wave(30, 11)
-	m, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-2, Learn: "none"})
+	m, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-2, Learn: "none"})
 	path := filepath.Join(t.TempDir(), "m")
 	if err = errors.Join(err, m.Save(path)); err != nil {
 		t.Fatal(err)
@@ -486,23 +477,23 @@ func TestSavesAtOnce(t *testing.T) {
 	for k := range 6 {
 		wg.Go(func() {
 			for range 4 {
-				m, err := Load(path)
+				m, err := iokl.Load(path)
 				if err == nil {
-					m, err = m.Update(bg, X.Slice(k, k+1, 0, d), Y.Slice(k, k+1, 0, n), UpdateOptions{})
+					m, err = m.Update(bg, X.Slice(k, k+1, 0, d), Y.Slice(k, k+1, 0, n), iokl.UpdateOptions{})
 				}
 				if err == nil {
 					err = m.Save(path)
 				}
 				if err == nil {
 					saved.Add(1)
-				} else if !errors.Is(err, ErrChanged) {
+				} else if !errors.Is(err, iokl.ErrChanged) {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	last, err := Load(path)
+	last, err := iokl.Load(path)
 	if err != nil || int64(last.Certificate().Samples) != 30+saved.Load() {
 		t.Errorf("%d samples after %d changes, %v", last.Certificate().Samples, saved.Load(), err)
 	}

@@ -1,4 +1,4 @@
-package iokl_test
+package update_test
 
 import (
 	"bytes"

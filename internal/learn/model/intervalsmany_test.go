@@ -1,12 +1,18 @@
-package iokl
+package model_test
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 )
+
+var bg = context.Background()
 
 // TestIntervalsOfManyRows holds the intervals of a model of more rows than a decomposition serves to their level, and
 // compares them with those of the model read from its file, which has what they are made of.
@@ -30,22 +36,22 @@ func TestIntervalsOfManyRows(t *testing.T) {
 			f := math.Sin(2*x[0]) + x[1]*x[2]
 			Y.SetRow(i, []float64{f + c.noise*rng.NormFloat64(), 10 * (f - x[3] + c.noise*rng.NormFloat64())})
 		}
-		m, err := Fit(bg, X.Slice(0, l, 0, 4), Y.Slice(0, l, 0, 2), Options{
+		m, err := iokl.Fit(bg, X.Slice(0, l, 0, 4), Y.Slice(0, l, 0, 2), iokl.Options{
 			Kernels: []string{c.kernel}, Lambda: c.lambda, Learn: "none",
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := encode(t, m)
+		file := fittest.Encode(t, m)
 		if memberOf(t, file, "residuals.npy") == nil {
 			t.Error("the file has no residuals")
 		}
-		loaded, err := decode(file)
+		loaded, err := fittest.Decode(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		newX, newY := X.Slice(l, l+fresh, 0, 4), Y.Slice(l, l+fresh, 0, 2)
-		for name, opt := range map[string]IntervalOptions{"equal": {}, "local": {Local: true}} {
+		for name, opt := range map[string]iokl.IntervalOptions{"equal": {}, "local": {Local: true}} {
 			r, err := m.PredictInterval(bg, newX, opt)
 			if err != nil {
 				t.Fatal(err)

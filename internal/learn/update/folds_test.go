@@ -1,7 +1,9 @@
-package iokl
+package update_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -10,9 +12,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/internal/learn/model"
 )
+
+var bg = context.Background()
 
 // Where intervals need models without each fold, an update keeps such models, of the rows that there are then: each is
 // the model that forgets the fold.
@@ -37,23 +44,23 @@ func TestUpdateKeepsFolds(t *testing.T) {
 			}
 		}
 	}
-	opt := Options{Kernels: []string{"gaussian:all:median", "linear:all"}, Lambda: 1e-2, IntervalFolds: 4}
+	opt := iokl.Options{Kernels: []string{"gaussian:all:median", "linear:all"}, Lambda: 1e-2, IntervalFolds: 4}
 	for _, c := range []struct {
 		name string
 		Y    *mat.Dense
-		with func(*Options, *UpdateOptions)
+		with func(*iokl.Options, *iokl.UpdateOptions)
 		kept bool
 	}{
-		{"missing targets", Y, func(*Options, *UpdateOptions) {}, true},
-		{"weights", whole, func(o *Options, _ *UpdateOptions) { o.Weights = weights }, true},
-		{"a sum", whole, func(o *Options, _ *UpdateOptions) { o.Model = "sum" }, true},
-		{"a window", Y, func(_ *Options, u *UpdateOptions) { u.Window, u.Forget = 60, []int{3, 70} }, true},
-		{"all targets", whole, func(*Options, *UpdateOptions) {}, false}, // jackknife+ serves
+		{"missing targets", Y, func(*iokl.Options, *iokl.UpdateOptions) {}, true},
+		{"weights", whole, func(o *iokl.Options, _ *iokl.UpdateOptions) { o.Weights = weights }, true},
+		{"a sum", whole, func(o *iokl.Options, _ *iokl.UpdateOptions) { o.Model = "sum" }, true},
+		{"a window", Y, func(_ *iokl.Options, u *iokl.UpdateOptions) { u.Window, u.Forget = 60, []int{3, 70} }, true},
+		{"all targets", whole, func(*iokl.Options, *iokl.UpdateOptions) {}, false}, // jackknife+ serves
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			opt, up := opt, UpdateOptions{}
+			opt, up := opt, iokl.UpdateOptions{}
 			c.with(&opt, &up)
-			m, err := Fit(bg, part(X, 0, 80), part(c.Y, 0, 80), opt)
+			m, err := iokl.Fit(bg, part(X, 0, 80), part(c.Y, 0, 80), opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +68,7 @@ func TestUpdateKeepsFolds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := more.PredictInterval(bg, X, IntervalOptions{Level: 0.8})
+			r, err := more.PredictInterval(bg, X, iokl.IntervalOptions{Level: 0.8})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,9 +91,10 @@ func TestUpdateKeepsFolds(t *testing.T) {
 				rows = rows[len(rows)-up.Window:]
 			}
 			var all []int
-			for _, f := range more.learned.Folds {
+			kept := learned(t, more).Folds
+			for _, f := range kept {
 				all = append(all, f.Rows...)
-				without, err := more.Forget(bg, f.Rows, UpdateOptions{})
+				without, err := more.Forget(bg, f.Rows, iokl.UpdateOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -111,9 +119,9 @@ func TestUpdateKeepsFolds(t *testing.T) {
 			if slices.Sort(all); !slices.Equal(all, upToOf(len(rows))) {
 				t.Errorf("the folds have the rows %v", all)
 			}
-			for k, f := range m.learned.Folds { // rows stay together
+			for k, f := range learned(t, m).Folds { // rows stay together
 				for _, i := range f.Rows {
-					if at := slices.Index(rows, i); at >= 0 && !slices.Contains(more.learned.Folds[k].Rows, at) {
+					if at := slices.Index(rows, i); at >= 0 && !slices.Contains(kept[k].Rows, at) {
 						t.Fatalf("row %d is not in fold %d any more", i, k)
 					}
 				}
@@ -122,11 +130,11 @@ func TestUpdateKeepsFolds(t *testing.T) {
 			if err := more.Encode(&file); err != nil {
 				t.Fatal(err)
 			}
-			read, err := Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
+			read, err := iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := read.PredictInterval(bg, X, IntervalOptions{Level: 0.8})
+			again, err := read.PredictInterval(bg, X, iokl.IntervalOptions{Level: 0.8})
 			if err != nil || !mat.EqualApprox(again.Low, r.Low, 1e-9*mat.Norm(r.Low, 2)) {
 				t.Errorf("intervals of the file differ: %v", err)
 			}
@@ -148,19 +156,20 @@ func TestUpdateSaysWhatItDrops(t *testing.T) {
 	for i := range labels {
 		labels[i] = []string{"a", "b"}[i%2]
 	}
-	m, err := FitClasses(bg, X, labels, Options{Kernels: []string{"linear:all"}, Lambda: 1, IntervalFolds: 3})
+	m, err := iokl.FitClasses(bg, X, labels, iokl.Options{Kernels: []string{"linear:all"}, Lambda: 1, IntervalFolds: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	said, stop := "", errors.New("stop")
-	more, err := m.UpdateClasses(bg, X, labels, UpdateOptions{Relearn: true, Tol: 1e-12, Notify: func(line string) {
-		said += line
-	}, Trace: func(bcd.Step) error {
-		if !strings.Contains(said, "left out") {
-			t.Errorf("before the update: %q", said)
-		}
-		return stop
-	}})
+	more, err := m.UpdateClasses(bg, X, labels, iokl.UpdateOptions{Relearn: true, Tol: 1e-12,
+		Notify: func(line string) {
+			said += line
+		}, Trace: func(bcd.Step) error {
+			if !strings.Contains(said, "left out") {
+				t.Errorf("before the update: %q", said)
+			}
+			return stop
+		}})
 	if !strings.Contains(said, "left out") {
 		t.Errorf("the update said %q", said)
 	}
@@ -168,4 +177,15 @@ func TestUpdateSaysWhatItDrops(t *testing.T) {
 	if more != nil && !slices.ContainsFunc(more.Warnings(), left) {
 		t.Errorf("after it: %q, %v", more.Warnings(), err)
 	}
+}
+
+// learned is what the model file of m holds.
+func learned(t *testing.T, m *iokl.Model) *model.Model {
+	t.Helper()
+	file := fittest.Encode(t, m)
+	l, err := model.Decode(bytes.NewReader(file), int64(len(file)), new(json.RawMessage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

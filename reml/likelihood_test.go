@@ -1,4 +1,4 @@
-package iokl_test
+package reml_test
 
 import (
 	"context"
@@ -10,12 +10,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
+	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
 // A fit by likelihood fills the cells of coupled outputs from each other, and its model file predicts the same.
 func TestLikelihoodFills(t *testing.T) {
-	X, Y := coupled(80, 4)
-	Z, _ := hide(Y, 0.4, 4)
+	X, Y := learntest.Coupled(80, 4)
+	Z, _ := learntest.Hide(Y, 0.4, 4)
 	opt := iokl.Options{Kernels: []string{"gaussian:all:median*0.5", "gaussian:all:median*0.05"}, Learn: "likelihood"}
 	m, err := iokl.Fit(context.Background(), X, Z, opt)
 	if err != nil {
@@ -43,7 +45,7 @@ func TestLikelihoodFills(t *testing.T) {
 			d := Y.At(i, j) - float64(j)
 			all += d * d / 80
 		}
-		if size = hiddenError(F, Y, Z, j); !(size < 0.3*all) {
+		if size = learntest.HiddenError(F, Y, Z, j); !(size < 0.3*all) {
 			t.Errorf("output %d: mean squared error %.3g of hidden cells, variance %.3g", j, size, all)
 		}
 	}
@@ -52,7 +54,7 @@ func TestLikelihoodFills(t *testing.T) {
 		len(c.Components.Noise) != 3 {
 		t.Errorf("%+v", c)
 	}
-	again := loaded(t, m)
+	again := fittest.Loaded(t, m)
 	if P, err := again.Predict(X); err != nil || !mat.Equal(P, F) ||
 		again.Certificate().Components.LogLikelihood != c.Components.LogLikelihood {
 		t.Errorf("%v: the model file predicts something else", err)
@@ -61,7 +63,7 @@ func TestLikelihoodFills(t *testing.T) {
 
 // What a fit by likelihood has no use for is refused, and named.
 func TestLikelihoodOptions(t *testing.T) {
-	X, Y := coupled(20, 1)
+	X, Y := learntest.Coupled(20, 1)
 	for want, opt := range map[string]iokl.Options{
 		"not with product":    {Model: "product"},
 		"leave these out":     {Lambda: 1e-3},
@@ -90,7 +92,7 @@ func TestLikelihoodOptions(t *testing.T) {
 		t.Errorf("cross-validation: %v", err)
 	}
 	// Kernels of 80 rows take less than the covariance of 240 cells.
-	X, Y = coupled(80, 1)
+	X, Y = learntest.Coupled(80, 1)
 	opt := iokl.Options{Kernels: []string{"gaussian:all:median"}, Learn: "likelihood", MaxBytes: 16*240*240 - 1}
 	if _, err := iokl.Fit(context.Background(), X, Y, opt); !errors.Is(err, iokl.ErrMemory) ||
 		!strings.Contains(err.Error(), "observed cells") {

@@ -1,4 +1,4 @@
-package iokl
+package model_test
 
 import (
 	"archive/zip"
@@ -13,16 +13,18 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/internal/files/npy"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
 // bounded decodes a file and holds what was allocated meanwhile, garbage included, against 4 times the file and 64 MiB.
-func bounded(t testing.TB, file []byte) (*Model, error) {
+func bounded(t testing.TB, file []byte) (*iokl.Model, error) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	m, err := decode(file)
+	m, err := fittest.Decode(file)
 	runtime.ReadMemStats(&after)
 	took, most := after.TotalAlloc-before.TotalAlloc, uint64(4*len(file)+64<<20)
 	if took > most {
@@ -67,7 +69,7 @@ func repeated(element string, n int) json.RawMessage {
 func hostile(t testing.TB, n int) map[string][]byte {
 	t.Helper()
 	models := someModels(t)
-	samples, features := encode(t, models["samples"]), encode(t, models["features"])
+	samples, features := fittest.Encode(t, models["samples"]), fittest.Encode(t, models["features"])
 	files := map[string][]byte{}
 	set := func(key, element string) func(map[string]any) {
 		return func(head map[string]any) { head[key] = repeated(element, n/(len(element)+1)) }
@@ -195,7 +197,7 @@ func TestLoadingIsBounded(t *testing.T) {
 				if err == nil {
 					_, err = m.Predict(mat.NewDense(1, len(m.InputNames()), nil))
 				}
-				if err != nil && !errors.Is(err, ErrModel) && !errors.Is(err, ErrMemory) {
+				if err != nil && !errors.Is(err, iokl.ErrModel) && !errors.Is(err, iokl.ErrMemory) {
 					t.Error(err)
 				}
 				t.Log(err)
@@ -214,11 +216,11 @@ func TestHonestModelsLoad(t *testing.T) {
 		fill(X, .01)
 		fill(Y, .1)
 		for _, spec := range []string{"gaussian:all:median", "linear:all", "rff:gaussian:all:median:64"} {
-			m, err := Fit(bg, X, Y, Options{Lambda: 1, Kernels: []string{spec}, Learn: "eta"})
+			m, err := iokl.Fit(bg, X, Y, iokl.Options{Lambda: 1, Kernels: []string{spec}, Learn: "eta"})
 			if m == nil {
 				t.Fatal(size, spec, err)
 			}
-			if _, err := bounded(t, encode(t, m)); err != nil {
+			if _, err := bounded(t, fittest.Encode(t, m)); err != nil {
 				t.Errorf("%v %s: %v", size, spec, err)
 			}
 		}
@@ -233,7 +235,7 @@ func FuzzLoadingIsBounded(f *testing.F) {
 	X, _ := learntest.Wave(3, 13)
 	f.Fuzz(func(t *testing.T, file []byte) {
 		m, err := bounded(t, file)
-		if err != nil && !errors.Is(err, ErrModel) {
+		if err != nil && !errors.Is(err, iokl.ErrModel) {
 			t.Fatalf("error %v is no ErrModel", err)
 		}
 		if err == nil && len(m.InputNames()) == 4 {

@@ -1,4 +1,4 @@
-package iokl_test
+package model_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 )
 
 // threeClasses is samples of three classes, and their probabilities: softmax of three linear functions of x.
@@ -102,7 +103,7 @@ func TestLogisticPrior(t *testing.T) {
 			W.Set(i, 0, 3)
 		}
 	}
-	m := mustFit(t, X, Y, iokl.Options{Kernels: []string{"linear:all"}, Lambda: 1e6, Loss: "logistic", Weights: W})
+	m := fittest.Fit(t, X, Y, iokl.Options{Kernels: []string{"linear:all"}, Lambda: 1e6, Loss: "logistic", Weights: W})
 	P, err := m.PredictProba(X)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestLogisticPrior(t *testing.T) {
 	if p := P.At(0, 0); !(math.Abs(p-0.5) < 1e-3) {
 		t.Errorf("probability %g, want 0.5", p)
 	}
-	plain := mustFit(t, X, Y, iokl.Options{Kernels: []string{"linear:all"}, Lambda: 1})
+	plain := fittest.Fit(t, X, Y, iokl.Options{Kernels: []string{"linear:all"}, Lambda: 1})
 	if _, err := plain.PredictProba(X); !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("probabilities by squares: %v", err)
 	}

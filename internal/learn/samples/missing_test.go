@@ -1,10 +1,9 @@
-package iokl_test
+package samples_test
 
 import (
 	"bytes"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -15,55 +14,11 @@ import (
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
-// coupled is three outputs that follow one rough function of three inputs, each with a
-// tenth of its size of its own.
-func coupled(l int, seed uint64) (X, Y *mat.Dense) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	X, Y = mat.NewDense(l, 3, nil), mat.NewDense(l, 3, nil)
-	for i := range l {
-		x := X.RawRowView(i)
-		for j := range x {
-			x[j] = rng.NormFloat64()
-		}
-		f := math.Sin(3*x[0]+2*x[1]) + math.Cos(2*x[2]-3*x[1])
-		for j, sign := range []float64{1, -1, 0.5} {
-			Y.Set(i, j, sign*(f+0.1*rng.NormFloat64())+float64(j))
-		}
-	}
-	return X, Y
-}
-
-// hide puts NaN into the given share of the cells, and returns the result and how many it hid.
-func hide(Y *mat.Dense, share float64, seed uint64) (*mat.Dense, int) {
-	rng, Z, count := rand.New(rand.NewPCG(seed, 2)), mat.DenseCopyOf(Y), 0
-	Z.Apply(func(_, _ int, v float64) float64 {
-		if rng.Float64() < share {
-			count++
-			return math.NaN()
-		}
-		return v
-	}, Z)
-	return Z, count
-}
-
-// hiddenError is the mean squared error of output j of F on the cells of Y that Z hides.
-func hiddenError(F, Y, Z *mat.Dense, j int) float64 {
-	var sum, count float64
-	for i := range Y.RawMatrix().Rows {
-		if math.IsNaN(Z.At(i, j)) {
-			d := F.At(i, j) - Y.At(i, j)
-			sum += d * d
-			count++
-		}
-	}
-	return sum / count
-}
-
 // With half of the cells hidden, coupled outputs are learned with errors at least 40 %
 // below those of ridge regression of each output on the rows in which it is observed.
 func TestMissingBeatsRidge(t *testing.T) {
-	X, Y := coupled(160, 1)
-	Z, _ := hide(Y, 0.5, 1)
+	X, Y := learntest.Coupled(160, 1)
+	Z, _ := learntest.Hide(Y, 0.5, 1)
 	opt := iokl.Options{Kernels: []string{"gaussian:all:median*0.3,1"}, Norm: "lp:1", CV: iokl.CVOptions{Folds: 4}}
 	m, err := iokl.Fit(t.Context(), X, Z, opt)
 	if err != nil {
@@ -97,7 +52,7 @@ func TestMissingBeatsRidge(t *testing.T) {
 		}
 		alone := mat.NewDense(160, 3, nil)
 		alone.SetCol(j, mat.Col(nil, 0, f))
-		together, apart := hiddenError(F, Y, Z, j), hiddenError(alone, Y, Z, j)
+		together, apart := learntest.HiddenError(F, Y, Z, j), learntest.HiddenError(alone, Y, Z, j)
 		t.Logf("output %d: mean squared error %.4f together, %.4f apart", j, together, apart)
 		if !(together <= 0.6*apart) {
 			t.Errorf("output %d: mean squared error %.4f on hidden cells, %.4f by ridge regression", j, together, apart)
@@ -108,7 +63,7 @@ func TestMissingBeatsRidge(t *testing.T) {
 // What is missing is counted and said: rows and targets without an observed cell, constant targets.
 func TestMissingTargets(t *testing.T) {
 	const l = 60
-	X, Y3 := coupled(l, 2)
+	X, Y3 := learntest.Coupled(l, 2)
 	Y := mat.NewDense(l, 5, nil)
 	Y.Augment(Y3, mat.NewDense(l, 2, nil))
 	missing := 0
@@ -167,7 +122,7 @@ func TestMissingTargets(t *testing.T) {
 func TestMissingSpaces(t *testing.T) {
 	const l = 50
 	X, Y := learntest.Wave(l, 3)
-	Z, _ := hide(mat.DenseCopyOf(Y), 0.3, 3)
+	Z, _ := learntest.Hide(mat.DenseCopyOf(Y), 0.3, 3)
 	opt := iokl.Options{Lambda: 1e-2, Standardize: "none", Tol: 1e-9}
 	opt.Kernels = []string{"linear:0-1", "linear:2-3"}
 	features, err := iokl.Fit(t.Context(), X, Z, opt)
@@ -208,8 +163,8 @@ func TestMissingChoice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a choice of everything")
 	}
-	X, Y := coupled(120, 4)
-	Z, _ := hide(Y, 0.3, 4)
+	X, Y := learntest.Coupled(120, 4)
+	Z, _ := learntest.Hide(Y, 0.3, 4)
 	m, err := iokl.Fit(t.Context(), X, Z, iokl.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +174,7 @@ func TestMissingChoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j := range 3 {
-		if mse := hiddenError(F, Y, Z, j); !(mse <= 0.25*mat.Dot(Y.ColView(j), Y.ColView(j))/120) {
+		if mse := learntest.HiddenError(F, Y, Z, j); !(mse <= 0.25*mat.Dot(Y.ColView(j), Y.ColView(j))/120) {
 			t.Errorf("output %d: mean squared error %.3f on hidden cells", j, mse)
 		}
 	}
@@ -227,7 +182,7 @@ func TestMissingChoice(t *testing.T) {
 }
 
 func TestMissingLabels(t *testing.T) {
-	X, Y := coupled(90, 5)
+	X, Y := learntest.Coupled(90, 5)
 	labels := make([]string, 90)
 	for i := range labels {
 		labels[i] = map[bool]string{true: "up", false: "down"}[Y.At(i, 0) > 0]

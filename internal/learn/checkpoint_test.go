@@ -1,4 +1,4 @@
-package iokl
+package learn_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 
 	"github.com/iokl/iokl/internal/learn/learntest"
@@ -17,13 +18,13 @@ import (
 // TestCheckpointResume ends a fit after two outer iterations and continues it from its file.
 func TestCheckpointResume(t *testing.T) {
 	X, Y := learntest.Wave(60, 5)
-	opt := Options{Kernels: []string{"gaussian:each:0.5,1,2"}, Lambda: 1e-3, Tol: 1e-8}
-	want, err := Fit(bg, X, Y, opt)
+	opt := iokl.Options{Kernels: []string{"gaussian:each:0.5,1,2"}, Lambda: 1e-3, Tol: 1e-8}
+	want, err := iokl.Fit(context.Background(), X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt.Checkpoint = filepath.Join(t.TempDir(), "state")
-	ctx, cancel := context.WithCancel(bg)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	opt.Trace = func(s bcd.Step) error {
 		if s.Iter == 2 {
@@ -31,7 +32,7 @@ func TestCheckpointResume(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := Fit(ctx, X, Y, opt); !errors.Is(err, context.Canceled) {
+	if _, err := iokl.Fit(ctx, X, Y, opt); !errors.Is(err, context.Canceled) {
 		t.Fatalf("cancelled fit: %v", err)
 	}
 	whole, err := os.ReadFile(opt.Checkpoint)
@@ -40,7 +41,7 @@ func TestCheckpointResume(t *testing.T) {
 	}
 	var said []string
 	opt.Trace, opt.Notify = nil, func(line string) { said = append(said, line) }
-	got, err := Fit(bg, X, Y, opt)
+	got, err := iokl.Fit(context.Background(), X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func TestCheckpointResume(t *testing.T) {
 	if err := os.WriteFile(opt.Checkpoint, whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Fit(bg, X, Y, opt); !errors.Is(err, bcd.ErrCheckpoint) || !errors.Is(err, ErrInput) ||
+	if _, err := iokl.Fit(context.Background(), X, Y, opt); !errors.Is(err, bcd.ErrCheckpoint) || !errors.Is(err,
+		iokl.ErrInput) ||
 		!strings.Contains(err.Error(), opt.Checkpoint) {
 		t.Errorf("half a checkpoint: %v", err)
 	}
@@ -63,7 +65,8 @@ func TestCheckpointResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt.Lambda = 2e-3
-	if _, err := Fit(bg, X, Y, opt); !errors.Is(err, bcd.ErrForeign) || !errors.Is(err, ErrInput) {
+	if _, err := iokl.Fit(context.Background(), X, Y, opt); !errors.Is(err, bcd.ErrForeign) || !errors.Is(err,
+		iokl.ErrInput) {
 		t.Errorf("the checkpoint of another λ: %v", err)
 	}
 }

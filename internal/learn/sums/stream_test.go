@@ -1,4 +1,4 @@
-package iokl
+package sums_test
 
 import (
 	"bytes"
@@ -13,12 +13,15 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/stream"
 )
+
+var bg = context.Background()
 
 // pieces is a source of some rows at a time that may end in an error.
 type pieces struct {
@@ -58,12 +61,12 @@ func blocksOf(X, Y *mat.Dense, bad int) (data stream.Rows, open *int) {
 	data = stream.Rows{Inputs: X.RawMatrix().Cols, Outputs: Y.RawMatrix().Cols, Name: "file.csv"}
 	data.Open = func() (stream.Source, error) {
 		*open++
-		return &pieces{x: raw(X), y: raw(Y), bad: bad, open: open}, nil
+		return &pieces{x: blas.Raw(X), y: blas.Raw(Y), bad: bad, open: open}, nil
 	}
 	return data, open
 }
 
-func maxDifference(t *testing.T, a, b *Model, X mat.Matrix) float64 {
+func maxDifference(t *testing.T, a, b *iokl.Model, X mat.Matrix) float64 {
 	t.Helper()
 	P, err := a.Predict(X)
 	if err != nil {
@@ -77,7 +80,7 @@ func maxDifference(t *testing.T, a, b *Model, X mat.Matrix) float64 {
 	return math.Max(mat.Max(P), -mat.Min(P))
 }
 
-var streamed = Options{
+var streamed = iokl.Options{
 	Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all", "nystrom:cauchy:0-1:2:20"},
 	Lambda:  1e-3, Tol: 1e-9, Seed: 3,
 }
@@ -88,8 +91,8 @@ func TestStreamEqualsFit(t *testing.T) {
 		Y.Set(i, 0, Y.At(i, 0)/20-5)
 	}
 	Xt, _ := learntest.Wave(40, 32)
-	for _, standardize := range []Scaling{ScaleInputs, ScaleNone, ScaleBoth} {
-		if standardize == ScaleBoth {
+	for _, standardize := range []iokl.Scaling{iokl.ScaleInputs, iokl.ScaleNone, iokl.ScaleBoth} {
+		if standardize == iokl.ScaleBoth {
 			for i := range 1500 {
 				Y.Set(i, 1, Y.At(i, 1)*0.01-1e4) // far from 0
 			}
@@ -97,12 +100,12 @@ func TestStreamEqualsFit(t *testing.T) {
 		opt := streamed
 		opt.Standardize = standardize
 		opt.Tol = 1e-7
-		want, err := Fit(bg, X, Y, opt)
+		want, err := iokl.Fit(bg, X, Y, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		data, _ := blocksOf(X, Y, 0)
-		got, err := FitStream(bg, data, opt)
+		got, err := iokl.FitStream(bg, data, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,16 +124,16 @@ func TestStreamLearnsGroups(t *testing.T) {
 	X, Y := learntest.Wave(600, 33)
 	Y.Set(5, 1, math.NaN())
 	Xt, _ := learntest.Wave(40, 34)
-	opt := Options{
+	opt := iokl.Options{
 		Kernels: []string{"nystrom:matern52:ard:median*1,2:40", "rff:gaussian:relevant:median:40"},
 		Lambda:  1e-2, Tol: 1e-9, Seed: 3,
 	}
-	want, err := Fit(bg, X, Y, opt)
+	want, err := iokl.Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	data, _ := blocksOf(X, Y, 0)
-	got, err := FitStream(bg, data, opt)
+	got, err := iokl.FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,14 +154,14 @@ func TestStreamResumes(t *testing.T) {
 	opt := streamed
 	data, _ := blocksOf(X, Y, 0)
 	data.SurveyRows = 4500
-	want, err := FitStream(bg, data, opt)
+	want, err := iokl.FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt.Checkpoint = filepath.Join(t.TempDir(), "sums")
 	bad, _ := blocksOf(X, Y, 5500)
 	bad.SurveyRows = data.SurveyRows
-	if _, err := FitStream(bg, bad, opt); !errors.Is(err, errPiece) {
+	if _, err := iokl.FitStream(bg, bad, opt); !errors.Is(err, errPiece) {
 		t.Fatalf("a row that cannot be read: %v", err)
 	}
 	var from int64
@@ -171,7 +174,7 @@ func TestStreamResumes(t *testing.T) {
 		}
 		return nil
 	}
-	got, err := FitStream(bg, data, opt)
+	got, err := iokl.FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,8 @@ func TestStreamResumes(t *testing.T) {
 		t.Errorf("predictions differ by %.2g", e)
 	}
 	opt.Kernels = []string{"linear:all"}
-	if _, err := FitStream(bg, data, opt); !errors.Is(err, ErrInput) || !errors.Is(err, stream.ErrCheckpoint) {
+	if _, err := iokl.FitStream(bg, data, opt); !errors.Is(err, iokl.ErrInput) || !errors.Is(err,
+		stream.ErrCheckpoint) {
 		t.Errorf("sums of other kernels: %v", err)
 	}
 	whole, err := os.ReadFile(opt.Checkpoint)
@@ -194,7 +198,7 @@ func TestStreamResumes(t *testing.T) {
 		if err := os.WriteFile(opt.Checkpoint, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := FitStream(bg, data, opt); !errors.Is(err, ErrInput) {
+		if _, err := iokl.FitStream(bg, data, opt); !errors.Is(err, iokl.ErrInput) {
 			t.Errorf("a damaged checkpoint of %d bytes: %v", len(damaged), err)
 		}
 	}
@@ -206,11 +210,11 @@ func TestStreamBadRowInSurvey(t *testing.T) {
 	data, _ := blocksOf(X, Y, 5500)
 	opt := streamed
 	opt.Checkpoint = filepath.Join(t.TempDir(), "sums")
-	if _, err := FitStream(bg, data, opt); !errors.Is(err, errPiece) {
+	if _, err := iokl.FitStream(bg, data, opt); !errors.Is(err, errPiece) {
 		t.Fatalf("a row that cannot be read: %v", err)
 	}
 	good, _ := blocksOf(X, Y, 0)
-	m, err := FitStream(bg, good, opt)
+	m, err := iokl.FitStream(bg, good, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +222,7 @@ func TestStreamBadRowInSurvey(t *testing.T) {
 		t.Errorf("%d samples", l)
 	}
 	opt.Checkpoint = ""
-	if _, err := FitStream(bg, data, opt); !errors.Is(err, errPiece) {
+	if _, err := iokl.FitStream(bg, data, opt); !errors.Is(err, errPiece) {
 		t.Errorf("without checkpoint: %v", err)
 	}
 }
@@ -227,13 +231,13 @@ func TestStreamChoosesLambda(t *testing.T) {
 	X, Y := learntest.Wave(2000, 36)
 	Xt, Yt := learntest.Wave(200, 37)
 	data, _ := blocksOf(X, Y, 0)
-	opt := Options{
+	opt := iokl.Options{
 		Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all"},
-		CV:      CVOptions{Folds: 4},
+		CV:      iokl.CVOptions{Folds: 4},
 	}
 	var lines []string
 	opt.Notify = func(line string) { lines = append(lines, line) }
-	m, err := FitStream(bg, data, opt)
+	m, err := iokl.FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,39 +258,40 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 	for i := range groups {
 		groups[i] = i * i % 17 % 7
 	}
-	opt := Options{
+	opt := iokl.Options{
 		Kernels:     []string{"rff:gaussian:all:0.7,2:30", "linear:all"},
 		Standardize: "none", Tol: 1e-9, Seed: 4,
 	}
-	opt.CV = CVOptions{
+	opt.CV = iokl.CVOptions{
 		Folds: folds, Groups: groups, Lambdas: []float64{1e-2, 1e-4}, Taus: []float64{1, 2},
-		Norms: []Norm{"lp:1.5", "lp:1"}, Metric: "mse", Tol: 1e-9,
+		Norms: []iokl.Norm{"lp:1.5", "lp:1"}, Metric: "mse", Tol: 1e-9,
 	}
 	data, _ := blocksOf(X, Y, 0)
 	passes, open := 0, data.Open
 	data.Open = func() (stream.Source, error) { passes++; return open() }
-	r, err := CrossValidateStream(bg, data, opt)
+	r, err := iokl.CrossValidateStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Points) != 8 || r.Folds != folds || passes != 2 {
 		t.Fatalf("%d points, %d folds, %d passes; want 8, 3, and 2 with the survey", len(r.Points), r.Folds, passes)
 	}
-	splits, err := Folds(l, folds, 1, groups, false, opt.Seed)
+	splits, err := iokl.Folds(l, folds, 1, groups, false, opt.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []CVPoint{r.Points[0], r.Points[3], r.Points[6]} {
+	for _, p := range []iokl.CVPoint{r.Points[0], r.Points[3], r.Points[6]} {
 		for f, s := range splits {
 			one := opt
-			one.CV = CVOptions{}
+			one.CV = iokl.CVOptions{}
 			one.Lambda, one.Tau, one.Norm = p.Lambda, p.Tau, p.Norm
-			train, targets := blas.TakeRows(raw(X), s.Train), blas.TakeRows(raw(Y), s.Train)
-			m, err := Fit(bg, blas.Dense(train), blas.Dense(targets), one)
+			train, targets := blas.TakeRows(blas.Raw(X), s.Train), blas.TakeRows(blas.Raw(Y), s.Train)
+			m, err := iokl.Fit(bg, blas.Dense(train), blas.Dense(targets), one)
 			if err != nil {
 				t.Fatal(err)
 			}
-			score, err := m.Score(blas.Dense(blas.TakeRows(raw(X), s.Test)), blas.Dense(blas.TakeRows(raw(Y), s.Test)))
+			score, err := m.Score(blas.Dense(blas.TakeRows(blas.Raw(X), s.Test)),
+				blas.Dense(blas.TakeRows(blas.Raw(Y), s.Test)))
 			if err != nil || !(math.Abs(score.MeanMSE-p.Folds[f]) <= 1e-4*score.MeanMSE) {
 				t.Errorf("λ = %g, τ = %g, %s, fold %d: error %.8g from the sums, %.8g from a fit to the other rows; %v",
 					p.Lambda, p.Tau, p.Norm, f, p.Folds[f], score.MeanMSE, err)
@@ -297,17 +302,17 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 	if err != nil || m.Certificate().Lambda != r.Chosen().Lambda || m.Certificate().Samples != l || passes != 2 {
 		t.Errorf("the chosen fit: %+v, %v after %d passes", m.Certificate(), err, passes)
 	}
-	for name, change := range map[string]func(o *Options, rows *stream.Rows){
-		"groups of other data": func(o *Options, _ *stream.Rows) { o.CV.Groups = groups[1:] },
-		"groups that run out":  func(o *Options, r *stream.Rows) { o.CV.Groups, r.SurveyRows = groups[:500], 400 },
-		"too few groups":       func(o *Options, _ *stream.Rows) { o.CV.Groups = make([]int, l) },
-		"repeats":              func(o *Options, _ *stream.Rows) { o.CV.Repeats = 2 },
-		"accuracy":             func(o *Options, _ *stream.Rows) { o.CV.Metric = "accuracy" },
-		"unknown norm":         func(o *Options, _ *stream.Rows) { o.CV.Norms = []Norm{"lp:3"} },
+	for name, change := range map[string]func(o *iokl.Options, rows *stream.Rows){
+		"groups of other data": func(o *iokl.Options, _ *stream.Rows) { o.CV.Groups = groups[1:] },
+		"groups that run out":  func(o *iokl.Options, r *stream.Rows) { o.CV.Groups, r.SurveyRows = groups[:500], 400 },
+		"too few groups":       func(o *iokl.Options, _ *stream.Rows) { o.CV.Groups = make([]int, l) },
+		"repeats":              func(o *iokl.Options, _ *stream.Rows) { o.CV.Repeats = 2 },
+		"accuracy":             func(o *iokl.Options, _ *stream.Rows) { o.CV.Metric = "accuracy" },
+		"unknown norm":         func(o *iokl.Options, _ *stream.Rows) { o.CV.Norms = []iokl.Norm{"lp:3"} },
 	} {
 		o, rows := opt, data
 		change(&o, &rows)
-		if _, err := CrossValidateStream(bg, rows, o); !errors.Is(err, ErrInput) {
+		if _, err := iokl.CrossValidateStream(bg, rows, o); !errors.Is(err, iokl.ErrInput) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -320,14 +325,14 @@ func TestStreamWithoutGamma(t *testing.T) {
 	opt := streamed
 	opt.Tol = 1e-6
 	data, open := blocksOf(X, Y, 0)
-	want, err := FitStream(bg, data, opt)
+	want, err := iokl.FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines []string
 	opt.MaxBytes = 1
 	opt.Notify = func(line string) { lines = append(lines, line) }
-	got, err := FitStream(bg, data, opt)
+	got, err := iokl.FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +350,7 @@ func TestStreamWithoutGamma(t *testing.T) {
 		t.Errorf("objectives %.10g and %.10g", a, b)
 	}
 	opt.Lambda = 0
-	if _, err := FitStream(bg, data, opt); !errors.Is(err, ErrMemory) {
+	if _, err := iokl.FitStream(bg, data, opt); !errors.Is(err, iokl.ErrMemory) {
 		t.Errorf("λ to be chosen without Γ: %v", err)
 	}
 }
@@ -353,31 +358,31 @@ func TestStreamWithoutGamma(t *testing.T) {
 func TestStreamRefuses(t *testing.T) {
 	X, Y := learntest.Wave(100, 40)
 	data, _ := blocksOf(X, Y, 0)
-	with := func(change func(o *Options)) Options {
+	with := func(change func(o *iokl.Options)) iokl.Options {
 		o := streamed
 		change(&o)
 		return o
 	}
-	for name, o := range map[string]Options{
-		"exact kernel": with(func(o *Options) { o.Kernels = []string{"gaussian:all"} }),
-		"width":        with(func(o *Options) { o.Kernels = []string{"rff:gaussian:ard:2:20"} }),
-		"one fold":     with(func(o *Options) { o.Lambda, o.CV.Folds = 0, 1 }),
-		"metric":       with(func(o *Options) { o.Lambda, o.CV.Metric = 0, "accuracy" }),
-		"names":        with(func(o *Options) { o.OutputNames = []string{"a"} }),
-		"lambda":       with(func(o *Options) { o.Lambda = -1 }),
+	for name, o := range map[string]iokl.Options{
+		"exact kernel": with(func(o *iokl.Options) { o.Kernels = []string{"gaussian:all"} }),
+		"width":        with(func(o *iokl.Options) { o.Kernels = []string{"rff:gaussian:ard:2:20"} }),
+		"one fold":     with(func(o *iokl.Options) { o.Lambda, o.CV.Folds = 0, 1 }),
+		"metric":       with(func(o *iokl.Options) { o.Lambda, o.CV.Metric = 0, "accuracy" }),
+		"names":        with(func(o *iokl.Options) { o.OutputNames = []string{"a"} }),
+		"lambda":       with(func(o *iokl.Options) { o.Lambda = -1 }),
 	} {
-		if m, err := FitStream(bg, data, o); m != nil || !errors.Is(err, ErrInput) {
+		if m, err := iokl.FitStream(bg, data, o); m != nil || !errors.Is(err, iokl.ErrInput) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	X.Set(17, 1, math.NaN())
-	if _, err := FitStream(bg, data, streamed); !errors.Is(err, ErrInput) ||
+	if _, err := iokl.FitStream(bg, data, streamed); !errors.Is(err, iokl.ErrInput) ||
 		!strings.Contains(err.Error(), "file.csv, row 17") {
 		t.Errorf("a missing cell: %v", err)
 	}
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	if _, err := FitStream(ctx, data, streamed); !errors.Is(err, context.Canceled) {
+	if _, err := iokl.FitStream(ctx, data, streamed); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -393,11 +398,11 @@ func TestStreamFarTargets(t *testing.T) {
 		near.RawMatrix().Data[i] = far.RawMatrix().Data[i] - 1e8
 	}
 	for _, rows := range []int64{0, 10} {
-		var models [2]*Model
+		var models [2]*iokl.Model
 		for k, Y := range []*mat.Dense{near, far} {
 			data, _ := blocksOf(X, Y, 0)
 			data.SurveyRows = rows
-			m, err := FitStream(context.Background(), data, streamed)
+			m, err := iokl.FitStream(bg, data, streamed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -416,7 +421,7 @@ func TestStreamFarTargets(t *testing.T) {
 func TestStreamChooses(t *testing.T) {
 	X, Y := learntest.Hidden(260, 4)
 	data, open := blocksOf(X, Y, 0)
-	m, err := FitStream(bg, data, Options{})
+	m, err := iokl.FitStream(bg, data, iokl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,8 +433,8 @@ func TestStreamChooses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scale := columns.Measure(raw(Yt)).Scale
-	mse, _ := learn.Compare(raw(P), raw(Yt), blas.General{})
+	scale := columns.Measure(blas.Raw(Yt)).Scale
+	mse, _ := learn.Compare(blas.Raw(P), blas.Raw(Yt), blas.General{})
 	for j, v := range mse {
 		if share := v / scale[j] / scale[j]; !(share < .1) {
 			t.Errorf("output %d: nmse %g; kernels %v", j, share, m.KernelNames())

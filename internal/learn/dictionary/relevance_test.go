@@ -1,26 +1,28 @@
-package iokl
+package dictionary_test
 
 import (
+	"context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/kernel"
 )
 
+var bg = context.Background()
+
 func TestFitOnRelevantColumns(t *testing.T) {
 	X, Y := learntest.Hidden(120, 3)
 	Xt, Yt := learntest.Hidden(100, 4)
-	miss := func(opt Options) float64 {
+	miss := func(opt iokl.Options) float64 {
 		opt.Lambda, opt.Learn = 1e-3, "none"
-		m, err := Fit(bg, X, Y, opt)
+		m, err := iokl.Fit(bg, X, Y, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,12 +32,12 @@ func TestFitOnRelevantColumns(t *testing.T) {
 		}
 		return s.ARRMSE
 	}
-	all, relevant := miss(Options{Kernels: []string{"gaussian:all"}}),
-		miss(Options{Kernels: []string{"gaussian:relevant"}})
+	all, relevant := miss(iokl.Options{Kernels: []string{"gaussian:all"}}),
+		miss(iokl.Options{Kernels: []string{"gaussian:relevant"}})
 	if !(relevant < 0.7*all) {
 		t.Errorf("error %.3g on relevant columns, %.3g on all", relevant, all)
 	}
-	m, err := Fit(bg, X, Y, Options{Lambda: 1e-3, Norm: "lp:2", Kernels: []string{
+	m, err := iokl.Fit(bg, X, Y, iokl.Options{Lambda: 1e-3, Norm: "lp:2", Kernels: []string{
 		"gaussian:relevant",
 		"laplacian:directions", "gaussian:0",
 	}})
@@ -47,13 +49,14 @@ func TestFitOnRelevantColumns(t *testing.T) {
 		t.Errorf("relevance of the model's inputs %.3v", r)
 	}
 	own := []kernel.Group{{Name: "relevant", Columns: []int{0, 3, 5}}}
-	if mine, same := miss(Options{Kernels: []string{"gaussian:relevant"}, Groups: own}), miss(
-		Options{Kernels: []string{"gaussian:0,3,5"}}); mine != same {
+	if mine, same := miss(iokl.Options{Kernels: []string{"gaussian:relevant"}, Groups: own}), miss(
+		iokl.Options{Kernels: []string{"gaussian:0,3,5"}}); mine != same {
 		t.Errorf("the caller's own group: error %g, on its columns %g", mine, same)
 	}
 	constant := mat.NewDense(120, 2, nil)
-	if _, err := Fit(bg, X, constant, Options{Lambda: 1, Kernels: []string{"gaussian:relevant"}}); !errors.Is(err,
-		ErrInput) {
+	if _, err := iokl.Fit(bg, X, constant, iokl.Options{Lambda: 1,
+		Kernels: []string{"gaussian:relevant"}}); !errors.Is(err,
+		iokl.ErrInput) {
 		t.Errorf("constant targets: %v", err)
 	}
 }
@@ -62,8 +65,8 @@ func TestFitOnRelevantColumns(t *testing.T) {
 func TestFitOnLengths(t *testing.T) {
 	X, Y := learntest.Hidden(120, 3)
 	Xt, Yt := learntest.Hidden(100, 4)
-	fit := func(lambda float64, specs ...string) *Model {
-		m, err := Fit(bg, X, Y, Options{Kernels: specs, Lambda: lambda, Learn: "none"})
+	fit := func(lambda float64, specs ...string) *iokl.Model {
+		m, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: specs, Lambda: lambda, Learn: "none"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,15 +100,16 @@ func TestFitOnLengths(t *testing.T) {
 	if Q, err := double.Predict(Xt); err != nil || !mat.EqualApprox(P, Q, 1e-12) {
 		t.Errorf("two widths of a SPEC predict otherwise than two SPECs: %v", err)
 	}
-	own := Options{
+	own := iokl.Options{
 		Kernels: []string{"gaussian:ard"}, Groups: []kernel.Group{{Name: "ard", Columns: []int{0, 3, 5}}},
 		Lambda: 1e-3,
 	}
-	if m, err := Fit(bg, X, Y, own); err != nil || m.Relevance() != nil {
+	if m, err := iokl.Fit(bg, X, Y, own); err != nil || m.Relevance() != nil {
 		t.Errorf("the caller's own group: %v", err)
 	}
 	for _, spec := range []string{"gaussian:ard:2", "cauchy:ard", "linear:ard"} {
-		if _, err := Fit(bg, X, Y, Options{Lambda: 1, Kernels: []string{spec}}); !errors.Is(err, ErrInput) {
+		if _, err := iokl.Fit(bg, X, Y, iokl.Options{Lambda: 1, Kernels: []string{spec}}); !errors.Is(err,
+			iokl.ErrInput) {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
@@ -118,7 +122,7 @@ func TestFitOnRanks(t *testing.T) {
 	bent := new(mat.Dense)
 	bent.Apply(func(_, _ int, v float64) float64 { return math.Exp(3 * v) }, X)
 	predict := func(X *mat.Dense, spec string) *mat.Dense {
-		m, err := Fit(bg, X, Y, Options{Lambda: 1e-3, Learn: "none", Kernels: []string{spec}})
+		m, err := iokl.Fit(bg, X, Y, iokl.Options{Lambda: 1e-3, Learn: "none", Kernels: []string{spec}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,60 +145,10 @@ func TestFitOnRanks(t *testing.T) {
 	}
 }
 
-// TestZeroOptionsSameForAnyParallelism compares the whole outcome of zero Options, to the bit.
-func TestZeroOptionsSameForAnyParallelism(t *testing.T) {
-	X, Y := learntest.Hidden(36, 5)
-	Xt, _ := learntest.Hidden(10, 6)
-	var want *Model
-	for _, p := range parallelisms {
-		var m *Model
-		p.run(func() {
-			var err error
-			if m, err = Fit(bg, X, Y, Options{Seed: 3, CV: CVOptions{Repeats: 1}}); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if want == nil {
-			want = m
-			continue
-		}
-		if a, b := m.Certificate(), want.Certificate(); a != b {
-			t.Errorf("with %+v %+v, with one thread %+v", p, a, b)
-		}
-		if !slices.Equal(m.KernelNames(), want.KernelNames()) || !slices.Equal(m.Eta(), want.Eta()) {
-			t.Errorf("with %+v the kernels %v weigh %v; with one thread %v, %v", p, m.KernelNames(), m.Eta(),
-				want.KernelNames(), want.Eta())
-		}
-		P, err := m.Predict(Xt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		Q, err := want.Predict(Xt)
-		if err != nil || !sameBits(P, Q) {
-			t.Errorf("predictions differ with %+v: %v", p, err)
-		}
-	}
-}
-
-// parallelism is how many threads and processors there are; 0 leaves them alone.
-type parallelism struct{ threads, procs int }
-
-// parallelisms are some ways to compute that must not change any answer, one thread first.
-var parallelisms = []parallelism{{1, 0}, {5, 2}, {0, 1}, {0, 4}}
-
-func (p parallelism) run(f func()) {
-	par.SetThreads(p.threads)
-	defer par.SetThreads(0)
-	if p.procs > 0 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(p.procs))
-	}
-	f()
-}
-
 // TestWeightsByName has two kernels of one name, whose weights add up.
 func TestWeightsByName(t *testing.T) {
 	X, Y := learntest.Wave(40, 7)
-	m, err := Fit(bg, X, Y, Options{Lambda: 1e-2, Norm: "lp:2", Kernels: []string{
+	m, err := iokl.Fit(bg, X, Y, iokl.Options{Lambda: 1e-2, Norm: "lp:2", Kernels: []string{
 		"linear:all", "gaussian:0",
 		"linear:all",
 	}})

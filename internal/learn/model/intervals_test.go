@@ -1,4 +1,4 @@
-package iokl_test
+package model_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -115,7 +116,7 @@ func TestCVPlusAgainstFits(t *testing.T) {
 	})
 	t.Run("stream", func(t *testing.T) {
 		fit := func(ctx context.Context, X, Y mat.Matrix, opt iokl.Options) (*iokl.Model, error) {
-			return iokl.FitStream(ctx, streamOf(mat.DenseCopyOf(X), mat.DenseCopyOf(Y)),
+			return iokl.FitStream(ctx, fittest.Stream(mat.DenseCopyOf(X), mat.DenseCopyOf(Y)),
 				opt)
 		}
 		// Folds of groups are known to the test, and without standardisation inputs are seen alike in all fits.
@@ -152,7 +153,7 @@ func testCVPlus(
 	if err != nil {
 		t.Fatal(err)
 	}
-	m = loaded(t, m)
+	m = fittest.Loaded(t, m)
 	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +209,7 @@ func nearEnds(t *testing.T, got *iokl.Intervals, values []*mat.Dense, residuals 
 // A model that was saved and loaded gives the same intervals to the bit.
 func TestIntervalsAreSaved(t *testing.T) {
 	m, X, _ := waveModel(t, iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-3, IntervalFolds: 3})
-	again := loaded(t, m)
+	again := fittest.Loaded(t, m)
 	for _, opt := range []iokl.IntervalOptions{{}, {Local: true}, {Method: "jackknife+", Joint: true}} {
 		a, err := m.PredictInterval(context.Background(), X, opt)
 		if err != nil {

@@ -1,4 +1,4 @@
-package iokl
+package sums_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/stream"
@@ -18,7 +19,9 @@ import (
 func weightedRows(X, Y *mat.Dense, weights []float64) stream.Rows {
 	return stream.Rows{
 		Inputs: X.RawMatrix().Cols, Outputs: Y.RawMatrix().Cols, Name: "weighted",
-		Open: func() (stream.Source, error) { return stream.FromMatrices("weighted", raw(X), raw(Y), weights...), nil },
+		Open: func() (stream.Source, error) {
+			return stream.FromMatrices("weighted", blas.Raw(X), blas.Raw(Y), weights...), nil
+		},
 	}
 }
 
@@ -47,17 +50,18 @@ func TestStreamWeights(t *testing.T) {
 			}
 		}
 		weighted := weightedRows(X, Y, weights)
-		copies := weightedRows(blas.Dense(blas.TakeRows(raw(X), rows)), blas.Dense(blas.TakeRows(raw(Y), rows)), nil)
-		fit := func(data stream.Rows, opt Options, samples int) *Model {
+		copies := weightedRows(blas.Dense(blas.TakeRows(blas.Raw(X), rows)), blas.Dense(blas.TakeRows(blas.Raw(Y),
+			rows)), nil)
+		fit := func(data stream.Rows, opt iokl.Options, samples int) *iokl.Model {
 			t.Helper()
 			opt.Lambda = 0.4 / float64(samples)
-			m, err := FitStream(bg, data, opt)
+			m, err := iokl.FitStream(bg, data, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return m
 		}
-		opt := Options{
+		opt := iokl.Options{
 			Kernels: []string{"rff:gaussian:all:0.7:60", "linear:all"}, Tol: 1e-9, Seed: 4, Learn: "none",
 		}
 		a, b := fit(weighted, opt, l), fit(copies, opt, len(rows))
@@ -79,9 +83,9 @@ func TestStreamWeights(t *testing.T) {
 		held := func(data stream.Rows, groups []int) []float64 {
 			o := opt
 			o.Lambda = 0
-			o.CV = CVOptions{Folds: 3, Groups: groups, Metric: "mse", Tol: 1e-9}
+			o.CV = iokl.CVOptions{Folds: 3, Groups: groups, Metric: "mse", Tol: 1e-9}
 			o.CV.Lambdas = []float64{0.4 / float64(len(groups))}
-			r, err := CrossValidateStream(bg, data, o)
+			r, err := iokl.CrossValidateStream(bg, data, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +108,7 @@ func TestStreamWeightsChoose(t *testing.T) {
 		weights[i] = 0
 		Y.Set(i, 0, 50*math.Cos(float64(i)))
 	}
-	m, err := FitStream(bg, weightedRows(X, Y, weights), Options{})
+	m, err := iokl.FitStream(bg, weightedRows(X, Y, weights), iokl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,18 +127,18 @@ func TestStreamBadWeights(t *testing.T) {
 	}
 	for want, c := range map[string]struct {
 		weights []float64
-		opt     Options
+		opt     iokl.Options
 	}{
 		"row 17: bad row: its weight is -1": {with(-1), streamed},
 		"its weight is NaN":                 {with(math.NaN()), streamed},
 		"all weights are 0":                 {make([]float64, 100), streamed},
-		"weights of all rows or of cells": {nil, Options{
+		"weights of all rows or of cells": {nil, iokl.Options{
 			Kernels: streamed.Kernels, Lambda: 1, Weights: mat.NewDense(100, 1, nil),
 		}},
-		"noise and losses": {nil, Options{Kernels: streamed.Kernels, Lambda: 1, Loss: "huber"}},
+		"noise and losses": {nil, iokl.Options{Kernels: streamed.Kernels, Lambda: 1, Loss: "huber"}},
 	} {
-		m, err := FitStream(bg, weightedRows(X, Y, c.weights), c.opt)
-		if m != nil || !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), want) {
+		m, err := iokl.FitStream(bg, weightedRows(X, Y, c.weights), c.opt)
+		if m != nil || !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

@@ -1,6 +1,7 @@
-package iokl
+package columns_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -8,13 +9,16 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
+var bg = context.Background()
+
 func TestStandardizeInverts(t *testing.T) {
 	X, Y := learntest.Wave(60, 4)
-	opt := Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
-	m, err := Fit(bg, X, Y, opt)
+	opt := iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
+	m, err := iokl.Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +26,7 @@ func TestStandardizeInverts(t *testing.T) {
 	var X2, Y2 mat.Dense
 	X2.Apply(func(_, j int, v float64) float64 { return v*float64(j+1)*1e3 - 7 }, X)
 	Y2.Apply(func(_, j int, v float64) float64 { return v*1e-6 + float64(j) }, Y)
-	m2, err := Fit(bg, &X2, &Y2, opt)
+	m2, err := iokl.Fit(bg, &X2, &Y2, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +45,8 @@ func TestStandardizeInverts(t *testing.T) {
 // Units whose squares overflow or vanish are units like others.
 func TestExtremeUnits(t *testing.T) {
 	X, Y := learntest.Wave(40, 4)
-	opt := Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
-	m, err := Fit(bg, X, Y, opt)
+	opt := iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
+	m, err := iokl.Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +55,7 @@ func TestExtremeUnits(t *testing.T) {
 		var X2, Y2 mat.Dense
 		X2.Scale(unit, X)
 		Y2.Scale(unit, Y)
-		m2, err := Fit(bg, &X2, &Y2, opt)
+		m2, err := iokl.Fit(bg, &X2, &Y2, opt)
 		if err != nil {
 			t.Errorf("unit %g: %v", unit, err)
 			continue
@@ -67,7 +71,8 @@ func TestExtremeUnits(t *testing.T) {
 // A fit that fails because numbers overflow has a certificate that JSON can say.
 func TestOverflow(t *testing.T) {
 	X, Y := learntest.Wave(30, 4)
-	m, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3, Tau: 1e300, Standardize: "x"})
+	m, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3, Tau: 1e300,
+		Standardize: "x"})
 	if err == nil || m == nil {
 		t.Fatalf("model %v, %v", m, err)
 	}
@@ -75,8 +80,9 @@ func TestOverflow(t *testing.T) {
 		t.Error(err)
 	}
 	Y.Scale(1e200, Y)
-	if _, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3, Standardize: "x"}); !errors.Is(
-		err, ErrInput) {
+	if _, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3,
+		Standardize: "x"}); !errors.Is(
+		err, iokl.ErrInput) {
 		t.Errorf("‖Y‖² overflows: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package iokl
+package sums_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 
 	"github.com/iokl/iokl/internal/learn/learntest"
@@ -36,16 +37,16 @@ func lacking(Y *mat.Dense, empty bool) *mat.Dense {
 func TestStreamMissing(t *testing.T) {
 	X, Y := learntest.Wave(400, 40)
 	Z := lacking(Y, false) // rows without targets have a say in scales and widths of streams alone
-	for _, standardize := range []Scaling{ScaleBoth, ScaleNone} {
+	for _, standardize := range []iokl.Scaling{iokl.ScaleBoth, iokl.ScaleNone} {
 		opt := streamed
 		opt.Tol = 1e-7
 		opt.Standardize = standardize
-		want, err := Fit(bg, X, Z, opt)
+		want, err := iokl.Fit(bg, X, Z, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		data, _ := blocksOf(X, Z, 0)
-		got, err := FitStream(bg, data, opt)
+		got, err := iokl.FitStream(bg, data, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,26 +69,26 @@ func TestStreamMissing(t *testing.T) {
 func TestStreamMissingFolds(t *testing.T) {
 	X, Y := learntest.Wave(300, 41)
 	Z := lacking(Y, true)
-	opt := Options{Kernels: []string{"linear:all"}, Standardize: "none", Tol: 1e-9, Norm: "lp:1", Learn: "eta,l"}
-	opt.CV = CVOptions{Folds: 2, Lambdas: []float64{1e-2}, Metric: "mse", Groups: make([]int, 300), Tol: 1e-9}
+	opt := iokl.Options{Kernels: []string{"linear:all"}, Standardize: "none", Tol: 1e-9, Norm: "lp:1", Learn: "eta,l"}
+	opt.CV = iokl.CVOptions{Folds: 2, Lambdas: []float64{1e-2}, Metric: "mse", Groups: make([]int, 300), Tol: 1e-9}
 	var part [2][]int
 	for i := range opt.CV.Groups {
 		opt.CV.Groups[i] = i / 10 % 2
 		part[i/10%2] = append(part[i/10%2], i)
 	}
 	data, _ := blocksOf(X, Z, 0)
-	cv, err := CrossValidateStream(bg, data, opt)
+	cv, err := iokl.CrossValidateStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := func(A *mat.Dense, idx []int) *mat.Dense {
-		return mat.DenseCopyOf(blas.Dense(blas.TakeRows(raw(A), idx)))
+		return mat.DenseCopyOf(blas.Dense(blas.TakeRows(blas.Raw(A), idx)))
 	}
 	mean := 0.0
 	for f := range part {
 		own := opt
-		own.Lambda, own.CV = 1e-2, CVOptions{}
-		m, err := Fit(bg, rows(X, part[1-f]), rows(Z, part[1-f]), own)
+		own.Lambda, own.CV = 1e-2, iokl.CVOptions{}
+		m, err := iokl.Fit(bg, rows(X, part[1-f]), rows(Z, part[1-f]), own)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +111,7 @@ func TestStreamMissingFolds(t *testing.T) {
 func TestStreamMissingChoice(t *testing.T) {
 	X, Y := learntest.Wave(70, 42)
 	data, _ := blocksOf(X, lacking(Y, true), 0)
-	m, err := FitStream(bg, data, Options{Norm: "lp:1", Learn: "eta", CV: CVOptions{Folds: 3}})
+	m, err := iokl.FitStream(bg, data, iokl.Options{Norm: "lp:1", Learn: "eta", CV: iokl.CVOptions{Folds: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +129,14 @@ func TestStreamMissingRefused(t *testing.T) {
 	data, _ := blocksOf(X, lacking(Y, true), 0)
 	strict := streamed
 	strict.MissingTargets = "error"
-	if _, err := FitStream(bg, data, strict); !errors.Is(err, ErrInput) {
+	if _, err := iokl.FitStream(bg, data, strict); !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("missing targets that are not allowed: %v", err)
 	}
 	late := mat.DenseCopyOf(Y)
 	late.Set(200, 0, math.NaN())
 	data, _ = blocksOf(X, late, 0)
 	data.SurveyRows = 100
-	if _, err := FitStream(bg, data, streamed); !errors.Is(err, ErrInput) ||
+	if _, err := iokl.FitStream(bg, data, streamed); !errors.Is(err, iokl.ErrInput) ||
 		!strings.Contains(err.Error(), "file.csv, row 200") {
 		t.Errorf("a pattern after the survey: %v", err)
 	}
@@ -147,7 +148,7 @@ func TestStreamMissingRefused(t *testing.T) {
 		return X.At(i, 0)
 	}, wide)
 	data, _ = blocksOf(X, wide, 0)
-	if _, err := FitStream(bg, data, streamed); !errors.Is(err, ErrInput) ||
+	if _, err := iokl.FitStream(bg, data, streamed); !errors.Is(err, iokl.ErrInput) ||
 		!strings.Contains(err.Error(), "without --stream") {
 		t.Errorf("256 patterns: %v", err)
 	}

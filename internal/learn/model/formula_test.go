@@ -1,4 +1,4 @@
-package iokl
+package model_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/formula"
 	"github.com/iokl/iokl/schema"
 )
@@ -62,7 +63,7 @@ func TestFormula(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		kernels []string
-		opt     Options
+		opt     iokl.Options
 	}{
 		{name: "default"},
 		{name: "one of each", kernels: []string{
@@ -73,14 +74,16 @@ func TestFormula(t *testing.T) {
 		{name: "ranks", kernels: []string{"gaussian:ranks:median", "linear:ranks", "laplacian:ranks"}},
 		{name: "relevant", kernels: []string{"matern32:relevant", "gaussian:directions:median"}},
 		{name: "centred", kernels: []string{"gaussian:all:1,2:center", "linear:all:center", "matern32:all"}},
-		{name: "sum", kernels: []string{"gaussian:all", "linear:0-2", "laplacian:each"}, opt: Options{Model: "sum"}},
-		{name: "as it is", kernels: []string{"gaussian:all:20", "linear:all"}, opt: Options{Standardize: "none"}},
+		{name: "sum", kernels: []string{"gaussian:all", "linear:0-2", "laplacian:each"},
+			opt: iokl.Options{Model: "sum"}},
+		{name: "as it is", kernels: []string{"gaussian:all:20", "linear:all"}, opt: iokl.Options{Standardize: "none"}},
 		{name: "features", kernels: []string{
 			"rff:gaussian:all:60", "rff:laplacian:all:61:mc:phases", "rff:matern32:all:64:hadamard",
 			"nystrom:matern52:all:30", "nystrom:gaussian:ranks:1:20", "linear:all", "linear:0-3:center",
 			"poly:1:all:0:3", "nystrom:poly:2:all:1:9",
 		}},
-		{name: "features, sum", kernels: []string{"rff:gaussian:all:40", "linear:all"}, opt: Options{Model: "sum"}},
+		{name: "features, sum", kernels: []string{"rff:gaussian:all:40", "linear:all"},
+			opt: iokl.Options{Model: "sum"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
@@ -91,7 +94,7 @@ func TestFormula(t *testing.T) {
 			if c.kernels != nil {
 				opt.Lambda = 1e-3
 			}
-			m, err := Fit(t.Context(), X, Y, opt)
+			m, err := iokl.Fit(t.Context(), X, Y, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +106,7 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-func agrees(t *testing.T, m *Model, codes, X *mat.Dense) {
+func agrees(t *testing.T, m *iokl.Model, codes, X *mat.Dense) {
 	t.Helper()
 	want, err := m.Predict(X)
 	if err != nil {
@@ -146,21 +149,22 @@ func TestFormulaRefuses(t *testing.T) {
 	for _, spec := range []string{
 		"poly:2:all:unit", "cosine", "linear:all:unit", "cauchy", "chi2:all:1", "matern:1", "nystrom:cauchy:all:1:9",
 	} {
-		m, err := Fit(t.Context(), X, Y, Options{Kernels: []string{spec}, Lambda: 1e-3, Standardize: "y"})
+		m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: []string{spec}, Lambda: 1e-3, Standardize: "y"})
 		if err != nil {
 			t.Fatal(spec, err)
 		}
-		if _, err := m.Formula(); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "gaussian, laplacian") {
+		if _, err := m.Formula(); !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(),
+			"gaussian, laplacian") {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
 	K := mat.NewDense(30, 30, nil)
 	K.Mul(X, X.T())
-	m, err := FitGram(t.Context(), []mat.Matrix{K}, Y, Options{Lambda: 1e-3})
+	m, err := iokl.FitGram(t.Context(), []mat.Matrix{K}, Y, iokl.Options{Lambda: 1e-3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Formula(); !errors.Is(err, ErrInput) {
+	if _, err := m.Formula(); !errors.Is(err, iokl.ErrInput) {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,8 @@
-package iokl
+package samples_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,16 +11,19 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
-	"github.com/iokl/iokl/internal/learn/model"
 )
+
+var bg = context.Background()
 
 // Linear kernels on few columns are fitted in feature space, and must give what
 // their Gram matrices give: with one L or an L each, from memory or streamed, and where targets are missing.
 func TestFeaturesAgreeWithGrams(t *testing.T) {
 	const l = 80
 	Xt, _ := learntest.Wave(20, 22)
-	for _, kind := range []ModelKind{"product", "sum"} {
+	for _, kind := range []iokl.ModelKind{"product", "sum"} {
 		for _, missing := range []bool{false, true} {
 			name := fmt.Sprintf("%s, missing %v", kind, missing)
 			X, Y := learntest.Wave(l, 21)
@@ -28,7 +32,7 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 					Y.Set(i, i%4, math.NaN())
 				}
 			}
-			opt := Options{
+			opt := iokl.Options{
 				Lambda: 1e-3, Norm: "lp:1.5", Tol: 1e-7, Standardize: "none", Model: kind,
 				Kernels: []string{"linear:0-1", "linear:2-3"},
 			}
@@ -40,7 +44,7 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 				C.Mul(B, A.T())
 				grams, cross = append(grams, G), append(cross, C)
 			}
-			g, err := FitGram(bg, grams, Y, opt)
+			g, err := iokl.FitGram(bg, grams, Y, opt)
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -48,17 +52,17 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			data, _ := blocksOf(X, Y, 0)
-			for how, fit := range map[string]func() (*Model, error){
-				"memory": func() (*Model, error) { return Fit(bg, X, Y, opt) },
-				"stream": func() (*Model, error) { return FitStream(bg, data, opt) },
+			data := fittest.Stream(X, Y)
+			for how, fit := range map[string]func() (*iokl.Model, error){
+				"memory": func() (*iokl.Model, error) { return iokl.Fit(bg, X, Y, opt) },
+				"stream": func() (*iokl.Model, error) { return iokl.FitStream(bg, data, opt) },
 			} {
 				m, err := fit()
 				if err != nil {
 					t.Fatal(name, how, err)
 				}
-				if _, ok := m.learned.Basis.(*model.Features); !ok {
-					t.Fatalf("%s, %s: fitted as %T", name, how, m.learned.Basis)
+				if space := m.Chosen().Space; space != "features" {
+					t.Fatalf("%s, %s: fitted in the space %s", name, how, space)
 				}
 				if a, b := m.Certificate().Objective, g.Certificate().Objective; !(math.Abs(a-b) <= 1e-6*b) {
 					t.Errorf("%s, %s: objectives %.12g and %.12g", name, how, a, b)
@@ -72,11 +76,11 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 				if err := m.Encode(&file); err != nil {
 					t.Fatal(name, how, err)
 				}
-				again, err := decode(file.Bytes())
+				again, err := fittest.Decode(file.Bytes())
 				if err != nil {
 					t.Fatal(name, how, err)
 				}
-				for _, m := range []*Model{m, again} {
+				for _, m := range []*iokl.Model{m, again} {
 					P, err := m.Predict(Xt)
 					if err != nil {
 						t.Fatal(name, how, err)
@@ -99,9 +103,9 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 func TestRandomFeaturesLearn(t *testing.T) {
 	X, Y := learntest.Wave(300, 23)
 	Xt, Yt := learntest.Wave(100, 24)
-	m, err := Fit(bg, X, Y, Options{
+	m, err := iokl.Fit(bg, X, Y, iokl.Options{
 		Kernels: []string{"rff:gaussian:all:median*0.5,1:100", "linear:all"},
-		CV:      CVOptions{Folds: 3, Norms: []Norm{"lp:1"}, Lambdas: []float64{1e-2, 1e-3, 1e-4}},
+		CV:      iokl.CVOptions{Folds: 3, Norms: []iokl.Norm{"lp:1"}, Lambdas: []float64{1e-2, 1e-3, 1e-4}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -113,8 +117,8 @@ func TestRandomFeaturesLearn(t *testing.T) {
 	if !(s.RRMSE[0] < 0.3 && s.RRMSE[1] < 0.3) {
 		t.Errorf("relative errors %.3v", s.RRMSE)
 	}
-	exact := Options{Lambda: 1, Kernels: []string{"rff:gaussian:all:median:10", "gaussian:all"}}
-	if _, err := Fit(bg, X, Y, exact); !errors.Is(err, ErrInput) ||
+	exact := iokl.Options{Lambda: 1, Kernels: []string{"rff:gaussian:all:median:10", "gaussian:all"}}
+	if _, err := iokl.Fit(bg, X, Y, exact); !errors.Is(err, iokl.ErrInput) ||
 		!strings.Contains(err.Error(), "explicit features") {
 		t.Errorf("exact beside random features: %v", err)
 	}

@@ -1,4 +1,4 @@
-package iokl_test
+package columns_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 )
 
 // madeTails draws l curves Y of n points T that are smooth functions of three inputs and t, with noise, and Z, of which
@@ -63,15 +64,6 @@ func tailError(F, Y, Z *mat.Dense) float64 {
 	return math.Sqrt(sum / count)
 }
 
-func values(t *testing.T, m *iokl.Model, X mat.Matrix) *mat.Dense {
-	t.Helper()
-	F, err := m.Predict(X)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return F
-}
-
 // TestOutputAxisFillsTails compares a kernel on the axis with L learned, and with none, where few rows have late cells.
 func TestOutputAxisFillsTails(t *testing.T) {
 	X, Y, Z, T := madeTails(30, 30, 0)
@@ -83,7 +75,7 @@ func TestOutputAxisFillsTails(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			least = min(least, tailError(values(t, m, X), Y, Z))
+			least = min(least, tailError(fittest.Predict(t, m, X), Y, Z))
 		}
 		return least
 	}
@@ -115,7 +107,7 @@ func TestOutputAxisIsChosen(t *testing.T) {
 	if m.AxisKernel() != m.Chosen().OutputKernel {
 		t.Errorf("the model says %s", m.AxisKernel())
 	}
-	if !mat.Equal(values(t, m, X), values(t, fit(), X)) {
+	if !mat.Equal(fittest.Predict(t, m, X), fittest.Predict(t, fit(), X)) {
 		t.Error("two fits differ")
 	}
 }
@@ -189,7 +181,7 @@ func TestOutputAxisIsTheDenseSystem(t *testing.T) {
 			}
 			return F
 		}
-		if want := dense(T); !mat.EqualApprox(values(t, m, X), want, 1e-8*mat.Max(want)) {
+		if want := dense(T); !mat.EqualApprox(fittest.Predict(t, m, X), want, 1e-8*mat.Max(want)) {
 			t.Errorf("holes %v: predictions differ from the dense solution", holes)
 		}
 		points := mat.NewDense(3, 2, []float64{0.5, 0.5, 1.7, 2, 2.2, -0.5})
@@ -197,8 +189,9 @@ func TestOutputAxisIsTheDenseSystem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := dense(points); !mat.EqualApprox(values(t, at, X), want, 1e-8*mat.Max(want)) {
-			t.Errorf("holes %v: at new points:\n%v, the dense solution\n%v", holes, mat.Formatted(values(t, at, X)),
+		if want := dense(points); !mat.EqualApprox(fittest.Predict(t, at, X), want, 1e-8*mat.Max(want)) {
+			t.Errorf("holes %v: at new points:\n%v, the dense solution\n%v", holes, mat.Formatted(fittest.Predict(t,
+				at, X)),
 				mat.Formatted(want))
 		}
 	}
@@ -228,7 +221,7 @@ func TestOutputAxisAtItsOwnPoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := values(t, m, X)
+		want := fittest.Predict(t, m, X)
 		for _, shift := range []float64{0, 1e-9} {
 			near := mat.DenseCopyOf(T)
 			near.Apply(func(_, _ int, v float64) float64 { return v + shift }, near)
@@ -236,7 +229,7 @@ func TestOutputAxisAtItsOwnPoints(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if F := values(t, at, X); !mat.EqualApprox(F, want, (1e-10+1e3*shift)*mat.Max(want)) {
+			if F := fittest.Predict(t, at, X); !mat.EqualApprox(F, want, (1e-10+1e3*shift)*mat.Max(want)) {
 				t.Errorf("%s: predictions %g from the points differ", m.AxisKernel(), shift)
 			}
 			var b bytes.Buffer
@@ -275,8 +268,8 @@ func TestOutputAxisStaysInUpdates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := values(t, all, X)
-	if !mat.EqualApprox(values(t, updated, X), want, 1e-7*mat.Max(want)) {
+	want := fittest.Predict(t, all, X)
+	if !mat.EqualApprox(fittest.Predict(t, updated, X), want, 1e-7*mat.Max(want)) {
 		t.Error("the update differs from a fit to all rows")
 	}
 	if updated.AxisKernel() != iokl.DefaultOutputKernel {

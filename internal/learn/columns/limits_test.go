@@ -1,4 +1,4 @@
-package iokl
+package columns_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -19,8 +20,9 @@ func TestInputLimits(t *testing.T) {
 		x.Set(0, 0, first)
 		return x
 	}
-	for _, standardize := range []Scaling{ScaleBoth, ScaleTargets} {
-		m, err := Fit(bg, X, Y, Options{Kernels: []string{"linear:all"}, Lambda: 1e-3, Standardize: standardize})
+	for _, standardize := range []iokl.Scaling{iokl.ScaleBoth, iokl.ScaleTargets} {
+		m, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: []string{"linear:all"}, Lambda: 1e-3,
+			Standardize: standardize})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,11 +30,11 @@ func TestInputLimits(t *testing.T) {
 		if err := m.Encode(&file); err != nil {
 			t.Fatal(err)
 		}
-		loaded, err := Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		loaded, err := iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, m := range map[string]*Model{"fitted": m, "loaded": loaded} {
+		for name, m := range map[string]*iokl.Model{"fitted": m, "loaded": loaded} {
 			predict := func(first float64) float64 {
 				P, err := m.Predict(at(first))
 				if err != nil {

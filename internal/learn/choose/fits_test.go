@@ -1,6 +1,7 @@
-package iokl
+package choose_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,16 +12,20 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/internal/learn/samples"
 )
+
+var bg = context.Background()
 
 // TestRidgeIsWhatFitFinds compares the errors by factorisation with those of models fitted to the same split.
 func TestRidgeIsWhatFitFinds(t *testing.T) {
 	X, Y := learntest.Wave(50, 21)
-	folding := learn.Folding{Folds: 5, Content: learn.ContentOf(raw(X), raw(Y))}
+	folding := learn.Folding{Folds: 5, Content: learn.ContentOf(blas.Raw(X), blas.Raw(Y))}
 	splits, err := folding.Deal(50)
 	if err != nil {
 		t.Fatal(err)
@@ -28,8 +33,11 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 	split := splits[0]
 	for name, tau := range map[string]float64{"default τ": 0, "τ = 6": 6} {
 		t.Run(name, func(t *testing.T) {
-			opt := Options{Kernels: []string{"gaussian:each:median*0.5,1", "poly:1:all:0"}, Tau: tau, Learn: "none"}
-			d, _, err := opt.openTable(X, Y, nil)
+			opt := iokl.Options{Kernels: []string{"gaussian:each:median*0.5,1", "poly:1:all:0"}, Tau: tau,
+				Learn: "none"}
+			d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{
+				Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,11 +54,11 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			train := func(A mat.Matrix, idx []int) *mat.Dense {
-				return blas.Dense(blas.TakeRows(raw(A), idx))
+				return blas.Dense(blas.TakeRows(blas.Raw(A), idx))
 			}
 			for i, lambda := range lambdas {
 				opt.Lambda = lambda
-				m, err := Fit(bg, train(X, split.Train), train(Y, split.Train), opt)
+				m, err := iokl.Fit(bg, train(X, split.Train), train(Y, split.Train), opt)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -60,7 +68,7 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 				}
 				var want float64 // with the variances of the training targets
 				Yt := train(Y, split.Test)
-				for j, scale := range columns.Measure(raw(train(Y, split.Train))).Scale {
+				for j, scale := range columns.Measure(blas.Raw(train(Y, split.Train))).Scale {
 					for i := range split.Test {
 						miss := (P.At(i, j) - Yt.At(i, j)) / scale
 						want += miss * miss / float64(3*len(split.Test))
@@ -94,13 +102,13 @@ func TestBestGoesOn(t *testing.T) {
 		}
 		Y.Set(i, 0, math.Sin(3*X.At(i, 0))+.3*X.At(i, 1)+.05*rng.NormFloat64())
 	}
-	opt := Options{IntervalFolds: -1}
-	want, err := Fit(bg, X, Y, opt)
+	opt := iokl.Options{IntervalFolds: -1}
+	want, err := iokl.Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt.CV = opt.CV.ForFit(80)
-	r, err := CrossValidate(bg, X, Y, opt)
+	r, err := iokl.CrossValidate(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +133,12 @@ func TestZeroOptionsWithinMemory(t *testing.T) {
 	be := blas.Active()
 	sum := be.PackedBytes(60, blas.Float64) + be.PackedBytes(60, blas.Float32) // K_η in both precisions
 	for grams, most := range map[float64]int{1000: 1000, 12: 12, 1: 1, -1: 0} {
-		opt := Options{CV: CVOptions{Folds: 3, Repeats: 1}}
+		opt := iokl.Options{CV: iokl.CVOptions{Folds: 3, Repeats: 1}}
 		// Beside it two matrices for the solver, l×n blocks and two copies of X; less than it for -1.
 		opt.MaxBytes = int64(grams*float64(blas.SymBytes(60, blas.Float64)) + sum + 60*60*2*8 + 8*60*(12*3+2*4))
-		m, err := Fit(bg, X, Y, opt)
+		m, err := iokl.Fit(bg, X, Y, opt)
 		if most == 0 {
-			if m != nil || !errors.Is(err, ErrMemory) {
+			if m != nil || !errors.Is(err, iokl.ErrMemory) {
 				t.Errorf("without memory: model %v, error %v", m, err)
 			}
 			continue
@@ -147,11 +155,11 @@ func TestFoldNamed(t *testing.T) {
 	X, _ := learntest.Wave(20, 3)
 	Y := mat.NewDense(20, 1, nil)
 	Y.Set(7, 0, 1)
-	_, err := CrossValidate(bg, X, Y, Options{
+	_, err := iokl.CrossValidate(bg, X, Y, iokl.Options{
 		Kernels: []string{"gaussian:all"},
-		CV:      CVOptions{Folds: 4, Lambdas: []float64{1e-2}},
+		CV:      iokl.CVOptions{Folds: 4, Lambdas: []float64{1e-2}},
 	})
-	if !errors.Is(err, ErrInput) ||
+	if !errors.Is(err, iokl.ErrInput) ||
 		!regexp.MustCompile(`^fold \d: every target column is constant`).MatchString(err.Error()) {
 		t.Errorf("%v", err)
 	}
@@ -164,7 +172,7 @@ func TestConstantInputs(t *testing.T) {
 	for j := range 4 {
 		X.SetCol(2*j, mat.Col(nil, j, wave))
 	}
-	r, err := CrossValidate(bg, X, Y, Options{CV: CVOptions{Folds: 2, Tol: 0.1}})
+	r, err := iokl.CrossValidate(bg, X, Y, iokl.Options{CV: iokl.CVOptions{Folds: 2, Tol: 0.1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +196,7 @@ func TestPathsBeginAtTheConstant(t *testing.T) {
 			x := X.RawRowView(i)
 			return math.Sin(2*x[0])*x[1] + x[2]*x[2] + 0.02*rng.NormFloat64()
 		}, Y)
-		r, err := CrossValidate(bg, X, Y, Options{
+		r, err := iokl.CrossValidate(bg, X, Y, iokl.Options{
 			Loss: "quantile:0.5", Kernels: []string{"gaussian:all:median*0.5"}, Learn: "none",
 		})
 		if err != nil {
@@ -203,10 +211,10 @@ func TestPathsBeginAtTheConstant(t *testing.T) {
 // Several quantiles are judged by the mean of their relative losses: the lowest, the one nearest ½ and the highest.
 func TestQuantilesAreJudgedTogether(t *testing.T) {
 	X, Y := learntest.Wave(60, 41)
-	judge := func(loss Loss) CVPoint {
-		r, err := CrossValidate(bg, X, Y, Options{
+	judge := func(loss iokl.Loss) iokl.CVPoint {
+		r, err := iokl.CrossValidate(bg, X, Y, iokl.Options{
 			Loss: loss, Kernels: []string{"gaussian:all:median"}, Learn: "none", Tol: 1e-8,
-			CV: CVOptions{Lambdas: []float64{1e-3}, Tol: 1e-8},
+			CV: iokl.CVOptions{Lambdas: []float64{1e-3}, Tol: 1e-8},
 		})
 		if err != nil {
 			t.Fatal(err)

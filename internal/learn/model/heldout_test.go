@@ -1,4 +1,4 @@
-package iokl_test
+package model_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package iokl_test
+package model_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -88,7 +89,7 @@ func TestIntervalsByFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m = loaded(t, m)
+			m = fittest.Loaded(t, m)
 			r, err := m.PredictInterval(context.Background(), X.Slice(200, 400, 0, 4), iokl.IntervalOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -110,10 +111,10 @@ func TestIntervalsOfStreams(t *testing.T) {
 		Kernels: []string{"rff:gaussian:all:median*0.5,1:40"}, IntervalFolds: 4,
 		CV: iokl.CVOptions{Lambdas: []float64{1e-2, 1e-4}}, Checkpoint: filepath.Join(t.TempDir(), "pass"),
 	}
-	fresh, seen := top(X, 600, 1600), top(Y, 600, 1600)
+	fresh, seen := fittest.Rows(X, 600, 1600), fittest.Rows(Y, 600, 1600)
 	var first *iokl.Intervals
 	for _, what := range []string{"a pass", "its checkpoint"} {
-		m, err := iokl.FitStream(t.Context(), streamOf(top(X, 0, 600), top(Y, 0, 600)), opt)
+		m, err := iokl.FitStream(t.Context(), fittest.Stream(fittest.Rows(X, 0, 600), fittest.Rows(Y, 0, 600)), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,11 +138,11 @@ func TestIntervalsOfStreams(t *testing.T) {
 		}
 	}
 	opt.Checkpoint = ""
-	links := [2]chan []float64{make(chan []float64, 1), make(chan []float64, 1)}
+	links := fittest.NewLinks()
 	var work sync.WaitGroup
 	for k := range 2 {
-		own := streamOf(top(X, 0, 600), top(Y, 0, 600))
-		own.Ranks = crew{k, &links}
+		own := fittest.Stream(fittest.Rows(X, 0, 600), fittest.Rows(Y, 0, 600))
+		own.Ranks = fittest.Crew{Number: k, Links: links}
 		work.Go(func() {
 			m, err := iokl.FitStream(t.Context(), own, opt)
 			if err != nil {
@@ -156,11 +157,11 @@ func TestIntervalsOfStreams(t *testing.T) {
 	}
 	work.Wait()
 	opt.CV.Folds = 5
-	if _, err := iokl.FitStream(t.Context(), streamOf(X, Y), opt); !errors.Is(err, iokl.ErrInput) {
+	if _, err := iokl.FitStream(t.Context(), fittest.Stream(X, Y), opt); !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("4 interval folds of 5: %v", err)
 	}
 	opt.Lambda, opt.MaxBytes = 1e-3, 1<<20
-	if _, err := iokl.FitStream(t.Context(), streamOf(X, Y), opt); !errors.Is(err, iokl.ErrMemory) {
+	if _, err := iokl.FitStream(t.Context(), fittest.Stream(X, Y), opt); !errors.Is(err, iokl.ErrMemory) {
 		t.Errorf("the sums of the folds in 1 MiB: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package iokl_test
+package model_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 )
 
 // drawn is a target 1 with the probability σ(2·sin 2a + b) of the inputs a and b, else 0.
@@ -53,7 +54,7 @@ func logLoss(P, Y mat.Matrix, one float64) (sum float64) {
 // pair is a and b of the probabilities σ(a·f + b) of a model of one target, from two rows of X.
 func pair(t *testing.T, m *iokl.Model, X mat.Matrix) (a, b float64) {
 	t.Helper()
-	F, P := predicted(t, m, X), proba(t, m, X)
+	F, P := fittest.Predict(t, m, X), proba(t, m, X)
 	odds := func(i int) float64 { return math.Log(P.At(i, 0) / (1 - P.At(i, 0))) }
 	a = (odds(1) - odds(0)) / (F.At(1, 0) - F.At(0, 0))
 	return a, odds(0) - a*F.At(0, 0)
@@ -71,7 +72,7 @@ func TestCalibration(t *testing.T) {
 		opt := iokl.Options{
 			Kernels: []string{"gaussian:all:0.5"}, Lambda: 1e-5, Loss: "logistic", IntervalFolds: 5, Weights: &W,
 		}
-		m := mustFit(t, X, Y, opt)
+		m := fittest.Fit(t, X, Y, opt)
 		a, b := pair(t, m, Z)
 		h, err := m.HeldOut(t.Context())
 		if err != nil || h.Folds != 5 {
@@ -98,7 +99,7 @@ func TestCalibration(t *testing.T) {
 			t.Errorf("weight %g: derivatives %g and %g at a = %g, b = %g", one, slope, shift, a, b)
 		}
 		opt.IntervalFolds = -1
-		raw := mustFit(t, X, Y, opt)
+		raw := fittest.Fit(t, X, Y, opt)
 		if a, b := pair(t, raw, Z); !(math.Abs(a-1) <= 1e-9 && math.Abs(b) <= 1e-9) {
 			t.Errorf("without folds a = %g, b = %g", a, b)
 		}
@@ -127,7 +128,7 @@ func TestCalibratedClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	Z, test, _ := threeClasses(300, 6)
-	P, F := proba(t, again, Z), predicted(t, m, Z)
+	P, F := proba(t, again, Z), fittest.Predict(t, m, Z)
 	if !mat.Equal(P, proba(t, m, Z)) {
 		t.Error("probabilities of the file differ")
 	}
@@ -180,7 +181,7 @@ func TestUselessLogOdds(t *testing.T) {
 		X.Set(i, 0, float64(i))
 		Y.Set(i, 0, float64(i%2))
 	}
-	m := mustFit(t, X, Y, iokl.Options{Kernels: []string{"gaussian:all:0.01"}, Lambda: 1e-3, Loss: "logistic"})
+	m := fittest.Fit(t, X, Y, iokl.Options{Kernels: []string{"gaussian:all:0.01"}, Lambda: 1e-3, Loss: "logistic"})
 	P := proba(t, m, X)
 	for i := range l {
 		if p := P.At(i, 0); !(math.Abs(p-0.5) <= 1e-6) {

@@ -1,10 +1,11 @@
-package iokl_test
+package columns_test
 
 import (
 	"math"
 	"testing"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -16,8 +17,8 @@ func TestTailsFilled(t *testing.T) {
 	}
 	for seed := range uint64(2) {
 		X, full, Y := learntest.Tails(80, 24, 6+seed)
-		m := mustFit(t, X, Y, iokl.Options{CV: iokl.CVOptions{Folds: 3}})
-		F := values(t, m, X)
+		m := fittest.Fit(t, X, Y, iokl.Options{CV: iokl.CVOptions{Folds: 3}})
+		F := fittest.Predict(t, m, X)
 		var e, all float64
 		for i, v := range full.RawMatrix().Data {
 			if math.IsNaN(Y.RawMatrix().Data[i]) {

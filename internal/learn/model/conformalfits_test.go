@@ -1,4 +1,4 @@
-package iokl_test
+package model_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 )
 
 // uneven is a target with noise that grows with the first of two inputs.
@@ -32,7 +33,7 @@ func TestConformal(t *testing.T) {
 	var narrow, wide float64 // mean width where the noise is small and where it is large
 	for s := range uint64(tables) {
 		X, Y := uneven(200, 2*s+1)
-		m := mustFit(t, X, Y, iokl.Options{
+		m := fittest.Fit(t, X, Y, iokl.Options{
 			Kernels: []string{"gaussian:all:median*0.5"}, Lambda: 1e-3, Loss: "quantile:0.05,0.95",
 			IntervalFolds: 5,
 		})
@@ -72,7 +73,7 @@ func TestConformal(t *testing.T) {
 func TestBadConformal(t *testing.T) {
 	X, Y := uneven(40, 3)
 	fit := func(loss iokl.Loss, folds int) *iokl.Model {
-		return mustFit(t, X, Y, iokl.Options{
+		return fittest.Fit(t, X, Y, iokl.Options{
 			Kernels: []string{"gaussian:all:1"}, Lambda: 1e-2, Loss: loss, IntervalFolds: folds,
 		})
 	}

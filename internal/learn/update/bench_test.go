@@ -1,6 +1,6 @@
 //go:build unix
 
-package iokl_test
+package update_test
 
 import (
 	"fmt"
