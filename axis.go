@@ -1,5 +1,3 @@
-// This file has outputs that are points of an axis.
-
 package iokl
 
 import (

@@ -1,13 +1,11 @@
 package iokl
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/iokl/iokl/bcd"
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/internal/learn"
@@ -16,7 +14,6 @@ import (
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
-	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/loss"
 )
 
@@ -192,131 +189,4 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 		return nil, nil
 	}
 	return folds, err
-}
-
-// noiseRounds is how often the noise is learned and the targets are weighted by it.
-const noiseRounds = 2
-
-// solveNoisy is solve with targets weighted by 1/σ̂²(x). σ̂² is learned from the errors of models without each fold,
-// the first of which weigh all targets alike. k folds are the same in all rounds.
-func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error) {
-	given := d.Abilities().Table
-	if given == nil {
-		return nil, fault.Input("the noise is learned for rows in memory")
-	}
-	rows := given
-	keep, method := opt.IntervalFolds, opt.method()
-	opt.LearnNoise, opt.oneSetting, opt.IntervalFolds = false, true, max(keep, 0)
-	var spread *model.Model
-	in, cancel := phase.Share(ctx, noiseShare)
-	defer cancel()
-	for round := range noiseRounds {
-		method.Say("learning the noise, round %d of %d", round+1, noiseRounds)
-		known, weighed, err := opt.noise(in, given, rows)
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		spread, rows = known, weighed
-	}
-	opt.IntervalFolds, opt.oneSetting = keep, keep == 0
-	m, err := opt.solve(ctx, rows)
-	if m != nil && spread == nil {
-		m.fitted().Warnings = append(m.fitted().Warnings, "the noise is not learned: there was no time for it")
-		return m, cmp.Or(err, context.DeadlineExceeded)
-	}
-	if m != nil {
-		if m.fitted().Spread = spread; m.fitted().Folds == nil {
-			spread.Folds = nil
-		}
-		_, _, W := given.Matrices() // what the noise makes of these is told by spread
-		for k := range m.fitted().Folds {
-			f := &m.fitted().Folds[k]
-			if f.W = W; W.Data != nil {
-				f.W = blas.TakeRows(W, f.Rows)
-			}
-		}
-	}
-	return m, err
-}
-
-// noise learns the deviations of the noise from the errors of models without each fold of the rows, and weighs the
-// given ones by them.
-func (opt *checked) noise(
-	ctx context.Context, given, rows learn.Table,
-) (spread *model.Model, weighed learn.Table, err error) {
-	folds, err := opt.outOfFold(ctx, rows, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	if spread, err = opt.spread(ctx, given, folds); err != nil {
-		return nil, nil, err
-	}
-	weighed, err = opt.weighed(ctx, given, spread)
-	return spread, weighed, err
-}
-
-// spread learns the logarithm of the squared errors of the folds as a function of the inputs of d. Its model keeps
-// models without the same folds, and is shifted so that squared errors have the mean that it tells.
-func (opt *checked) spread(ctx context.Context, d learn.Table, folds []model.Fold) (*model.Model, error) {
-	asked := opt.Options
-	if opt.compared != nil {
-		asked = opt.compared.asked.Options
-	}
-	v := Options{
-		Kernels: asked.Kernels, Groups: asked.Groups, Standardize: ScaleTargets, Seed: opt.Seed,
-		Precision: opt.Precision, MaxBytes: opt.MaxBytes, Backend: opt.Backend, InputNames: opt.InputNames,
-		OutputNames: opt.OutputNames, InputSchema: opt.InputSchema, IntervalFolds: len(folds),
-		CV: CVOptions{Groups: opt.CV.Groups, FoldsBy: opt.CV.FoldsBy, Folds: asked.CV.Folds},
-	}
-	if opt.columns().ScaleInputs {
-		v.Standardize = ScaleBoth
-	}
-	if v.Kernels != nil {
-		v.Learn = LearnNothing
-	}
-	c, err := v.check(false, nil)
-	if err != nil {
-		return nil, err
-	}
-	c.oneSetting = true
-	X, Y, W := d.Matrices()
-	so := c.samples()
-	so.Content = d.Content() // for the same folds
-	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, so)
-	if err != nil {
-		return nil, err
-	}
-	m, err := c.fit(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	m.fitted().Warnings = nil
-	calibrate(m.fitted())
-	return m.fitted(), nil
-}
-
-// weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in
-// proportion to the variance, is then for the same prior of functions as where all weights are 1.
-func (opt *checked) weighed(ctx context.Context, d learn.Table, spread *model.Model) (learn.Table, error) {
-	X, Y, W := d.Matrices()
-	sigma := blas.NewGeneral(Y.Rows, Y.Cols)
-	if err := spread.Deviations(ctx, sigma, X); err != nil {
-		return nil, err
-	}
-	w, err := opt.precision(sigma, Y, W)
-	if err != nil {
-		return nil, err
-	}
-	variance, cells := 0.0, 0.0
-	for _, v := range w.Data {
-		if v > 0 {
-			variance, cells = variance+1/v, cells+1
-		}
-	}
-	blas.Scal(variance/cells, w.Data)
-	multiply(w, W)
-	return d.Weighed(w)
 }

@@ -1,5 +1,3 @@
-// This file changes the rows that a model was learned from.
-
 package iokl
 
 import (

@@ -1,10 +1,7 @@
-// This file turns options of weights, noise and loss into what a fit learns by.
-
 package iokl
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -99,9 +96,9 @@ func (opt Options) targets(x, y blas.General, gram bool, classes []string) (t ta
 	if err := columns.CheckCells(x, y, given, &co); err != nil || opt.Noise == nil {
 		return t, c, err
 	}
-	v, err := c.precision(raw(opt.Noise), t.y, t.w)
+	v, err := columns.Precision(raw(opt.Noise), t.y, t.w, c.columns().ScaleOutputs)
 	if err == nil {
-		multiply(v, t.w)
+		columns.Multiply(v, t.w)
 	}
 	t.w = v
 	return t, c, err
@@ -139,48 +136,6 @@ func seenLabels(labels []string, weights mat.Matrix) []string {
 		}
 	}
 	return labels
-}
-
-// multiply multiplies the weights v of cells by the weights w of cells or rows.
-func multiply(v, w blas.General) {
-	for i := range v.Rows {
-		row := blas.Row(v, i)
-		for j := range row {
-			row[j] *= columns.WeightAt(w, i, j)
-		}
-	}
-}
-
-// precision is the weights that noise of the deviations sigma makes of the targets y with the weights w.
-func (opt *checked) precision(sigma, y, w blas.General) (v blas.General, err error) {
-	l, n := y.Rows, y.Cols
-	if !(sigma.Rows == l || sigma.Rows == 1) || !(sigma.Cols == n || sigma.Cols == 1) {
-		return v, fault.Input("the standard deviations of the noise are %d×%d: want %d×1 of rows, 1×%d of outputs, or "+
-			"%d×%d of cells", sigma.Rows, sigma.Cols, l, n, l, n)
-	}
-	scale := slices.Repeat([]float64{1}, n)
-	if opt.columns().ScaleOutputs {
-		scale = columns.MeasureWeighted(y, w).Scale
-	}
-	v = blas.NewGeneral(l, n)
-	sum, count := 0.0, 0.0
-	for i := range l {
-		for j := range n {
-			s := sigma.Data[min(i, sigma.Rows-1)*sigma.Stride+min(j, sigma.Cols-1)]
-			observed := !math.IsNaN(y.Data[i*y.Stride+j])
-			if !observed {
-				continue
-			}
-			if !fault.Positive(s) {
-				return v, fault.Input("the noise in row %d, column %d has the standard deviation %g: it must be "+
-					"positive", i+1, j+1, s)
-			}
-			v.Data[i*n+j] = scale[j] / s * (scale[j] / s)
-			sum, count = sum+v.Data[i*n+j], count+1
-		}
-	}
-	blas.Scal(count/sum, v.Data)
-	return v, nil
 }
 
 // checkStream is check for streams, which refuses what is for data in memory.

@@ -1,5 +1,3 @@
-// This file shares out the time of a call: to the choice of settings, to the fit, and to models without folds.
-
 package iokl
 
 import (

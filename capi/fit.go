@@ -1,7 +1,5 @@
 //go:build cgo
 
-// This file has the C functions that start fits, comparisons and graphs, and watch the jobs.
-
 package main
 
 /*

@@ -1,7 +1,5 @@
 //go:build cgo
 
-// This file has the C functions about models: files, what they hold, and predictions.
-
 package main
 
 /*

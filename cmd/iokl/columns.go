@@ -1,6 +1,3 @@
-// This file finds columns by lists of names, patterns and numbers, and those that are the inputs of a model. It warns
-// of inputs that are far from those learned from, and of inputs that give a target away.
-
 package main
 
 import (

@@ -170,8 +170,10 @@ func (c *learning) crossValidate(t *task) error {
 	t.p.end()
 	interrupted := ctx.Err() != nil
 	switch {
-	case r == nil || err != nil && !(interrupted && t.d != nil):
+	case r == nil:
 		return unfinished(c.cmd, err, " before any setting was tried: "+kept(c.opt.Checkpoint))
+	case err != nil && !(interrupted && t.d != nil):
+		return unfinished(c.cmd, err, ": "+kept(c.opt.Checkpoint))
 	case t.silent:
 		return nil
 	}

@@ -1,5 +1,3 @@
-// This file reads the tables, Gram matrices, columns and class labels that flags name.
-
 package main
 
 import (

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -21,49 +20,18 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// learnFlags say what is learned and how.
-type learnFlags struct {
-	opt           iokl.Options // those of the flags, and then of the data
-	certify       string
-	float32       bool
-	cost          weightFlags
-	foldsBy, hide string
-}
-
-func (l *learnFlags) flags(f *pflag.FlagSet) {
-	o := &l.opt
-	f.StringArrayVar(&o.Kernels, "kernel", nil, "")
-	f.Float64Var(&o.Lambda, "lambda", 0, "")
-	f.Float64Var(&o.Tau, "tau", 0, "")
-	f.StringVar((*string)(&o.Norm), "norm", "", "")
-	f.StringVar((*string)(&o.Learn), "learn", "", "")
-	f.StringVar((*string)(&o.Model), "model", "", "")
-	f.StringVar(&l.certify, "certify", "", "")
-	f.StringVar(&l.cost.weights, "weights", "", "")
-	f.StringVar(&l.cost.noise, "noise", "", "")
-	f.StringVar(&l.cost.axis, "output-axis", "", "")
-	f.StringVar((*string)(&o.Loss), "loss", "", "")
-	f.StringVar((*string)(&o.Standardize), "standardize", "", "")
-	f.StringVar(&o.Solver, "solver", "reduced", "")
-	f.StringVar(&o.Sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
-		", "))
-	f.Float64Var(&o.Tol, "tol", 0, "")
-	f.IntVar(&o.MaxOuter, "max-outer", 0, "")
-	f.DurationVar((*time.Duration)(&o.Budget), "budget", 0, "")
-	f.StringVar(&l.foldsBy, "folds-by", "", "")
-	f.StringVar(&l.hide, "hide", "", "")
-	f.StringVar(&o.Checkpoint, "checkpoint", "", "")
-	f.BoolVar(&l.float32, "float32", false, "")
-}
-
 // learning is what the commands fit and cv are given.
 type learning struct {
 	cmd             *cobra.Command
 	m               machine
 	d               dataFlags
 	s               streamFlags
-	out, plot, page string // files and a folder to write to; "" where that is not asked for
-	learnFlags
+	out, plot, page string       // files and a folder to write to; "" where that is not asked for
+	opt             iokl.Options // those of the flags, and then of the data
+	certify         string
+	float32         bool
+	cost            weightFlags
+	foldsBy, hide   string
 }
 
 // task is what a command learns from, and how far it is.
@@ -79,7 +47,29 @@ func (c *learning) flags(cmd *cobra.Command) {
 	c.cmd = cmd
 	f := cmd.Flags()
 	c.d.flags(f)
-	c.learnFlags.flags(f)
+	o := &c.opt
+	f.StringArrayVar(&o.Kernels, "kernel", nil, "")
+	f.Float64Var(&o.Lambda, "lambda", 0, "")
+	f.Float64Var(&o.Tau, "tau", 0, "")
+	f.StringVar((*string)(&o.Norm), "norm", "", "")
+	f.StringVar((*string)(&o.Learn), "learn", "", "")
+	f.StringVar((*string)(&o.Model), "model", "", "")
+	f.StringVar(&c.certify, "certify", "", "")
+	f.StringVar(&c.cost.weights, "weights", "", "")
+	f.StringVar(&c.cost.noise, "noise", "", "")
+	f.StringVar(&c.cost.axis, "output-axis", "", "")
+	f.StringVar((*string)(&o.Loss), "loss", "", "")
+	f.StringVar((*string)(&o.Standardize), "standardize", "", "")
+	f.StringVar(&o.Solver, "solver", "reduced", "")
+	f.StringVar(&o.Sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
+		", "))
+	f.Float64Var(&o.Tol, "tol", 0, "")
+	f.IntVar(&o.MaxOuter, "max-outer", 0, "")
+	f.DurationVar((*time.Duration)(&o.Budget), "budget", 0, "")
+	f.StringVar(&c.foldsBy, "folds-by", "", "")
+	f.StringVar(&c.hide, "hide", "", "")
+	f.StringVar(&o.Checkpoint, "checkpoint", "", "")
+	f.BoolVar(&c.float32, "float32", false, "")
 	c.s.flags(f)
 	c.m.flags(f)
 	f.StringVar(&c.out, "out", "", "")
@@ -164,32 +154,32 @@ func (c *learning) load() (*data, error) {
 }
 
 // deal says how rows are split into folds.
-func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
-	if l.hide == "cells" && d.labels != nil {
+func (c *learning) deal(cv *iokl.CVOptions, d *data) error {
+	if c.hide == "cells" && d.labels != nil {
 		return errors.New("--hide cells: a class label is one cell: hide rows")
 	}
-	cv.Hide = iokl.Hidden(l.hide)
-	if l.foldsBy == "" {
+	cv.Hide = iokl.Hidden(c.hide)
+	if c.foldsBy == "" {
 		return nil
 	}
 	if cv.Groups != nil || cv.TimeOrdered {
 		return errors.New("--folds-by goes with neither --fold-groups nor --time-ordered")
 	}
-	switch l.foldsBy {
+	switch c.foldsBy {
 	case "shuffle", "blocks":
-		cv.FoldsBy = iokl.Dealing(l.foldsBy)
+		cv.FoldsBy = iokl.Dealing(c.foldsBy)
 		return nil
 	case "time":
 		cv.TimeOrdered = true
 		return nil
 	}
 	if d.X == nil {
-		return status.Input("--folds-by %s: there are no columns without --x", l.foldsBy)
+		return status.Input("--folds-by %s: there are no columns without --x", c.foldsBy)
 	}
-	cols := d.X.Schema.At(l.foldsBy)
+	cols := d.X.Schema.At(c.foldsBy)
 	if cols == nil {
 		var err error
-		if cols, err = selectColumns(l.foldsBy, "--folds-by", d.X.Names, d.X.Data.Cols); err != nil {
+		if cols, err = selectColumns(c.foldsBy, "--folds-by", d.X.Names, d.X.Data.Cols); err != nil {
 			return err
 		}
 	}

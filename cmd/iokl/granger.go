@@ -1,5 +1,3 @@
-// This file is the command granger, with how sure edges are and the checkpoint of its resamplings.
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-// This file reads time series, their groups, and true edges.
-
 package main
 
 import (

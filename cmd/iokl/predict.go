@@ -1,5 +1,3 @@
-// This file is the command predict.
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-// This file writes predictions as CSV and .npy, beside identifiers of rows and in place of missing targets.
-
 package main
 
 import (

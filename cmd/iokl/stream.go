@@ -1,6 +1,3 @@
-// This file fits to rows that are read in blocks, in one process or in the ranks of a parallel job: inputs and targets
-// from two files side by side or from one.
-
 package main
 
 import (
