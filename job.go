@@ -50,6 +50,11 @@ func Start(ctx context.Context, data Data, opt Options) *Job[*Model] {
 }
 
 // Compare begins to compare settings as [CrossValidate] does, and returns at once.
+//
+// Of rows that are streamed the sums are kept apart for each fold: all values of λ, τ and the norm, and every fold, come
+// from one pass. A row's fold depends on its number and the seed; with opt.CV.Groups all rows of a group are left out
+// together. Scales of the inputs, widths and landmarks are those of all rows. The metric is nmse, mse or rmse. Ranks
+// share the folds as they share the rows; when the work of one fails, end the job: the others wait for it.
 func Compare(ctx context.Context, data Data, opt Options) *Job[*CVResult] {
 	return start(ctx, data, opt, compare)
 }
@@ -205,30 +210,9 @@ func FitStream(ctx context.Context, rows stream.Rows, opt Options) (*Model, erro
 // Cancelled, it returns what the folds that are complete say, or where none is
 // those that were begun, with the context's error; nil before there is anything.
 //
-// Without kernels, one race finds them: see docs/choosing.md.
+// Without kernels, one race finds them: see docs/choosing.md. [Compare] does the same for data other than a table.
 func CrossValidate(ctx context.Context, X, Y mat.Matrix, opt Options) (*CVResult, error) {
 	return compare(ctx, Data{X: X, Y: Y}, opt)
-}
-
-// CrossValidateClasses is CrossValidate of the settings of [FitClasses].
-func CrossValidateClasses(ctx context.Context, X mat.Matrix, labels []string, opt Options) (*CVResult, error) {
-	return compare(ctx, classes(X, labels), opt)
-}
-
-// CrossValidateGram is CrossValidate on Gram matrices of the caller's.
-func CrossValidateGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options) (*CVResult, error) {
-	return compare(ctx, ofGrams(grams, Y), opt)
-}
-
-// CrossValidateStream is [CrossValidate] for data that are streamed as for
-// [FitStream], whose sums are kept apart for each fold: all values of λ, τ and the
-// norm, and every fold, come from one pass. A row's fold depends on its number and
-// the seed; with opt.CV.Groups all rows of a group are left out together. Scales of
-// the inputs, widths and landmarks are those of all rows. The metric is nmse, mse
-// or rmse. Ranks share the folds as they share the rows; when the work of one fails,
-// end the job: the others wait for it.
-func CrossValidateStream(ctx context.Context, rows stream.Rows, opt Options) (*CVResult, error) {
-	return compare(ctx, Data{Rows: &rows}, opt)
 }
 
 // fit opens the data, chooses the setting where it is open, learns it, and keeps what the options ask for.

@@ -234,7 +234,7 @@ func streamFit(opt iokl.Options) func(t *testing.T) outcome {
 	}
 }
 
-// streamCV is the outcome of CrossValidateStream, and of the fit after it, by so many ranks.
+// streamCV is the outcome of Compare, and of the fit after it, by so many ranks.
 func streamCV(opt iokl.Options, ranks int) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, Y := ripple(900, 3)
@@ -246,7 +246,7 @@ func streamCV(opt iokl.Options, ranks int) func(t *testing.T) outcome {
 			if ranks > 1 {
 				rows.Ranks = fittest.Crew{Number: k, Links: links}
 			}
-			r, err := iokl.CrossValidateStream(bg, rows, opt)
+			r, err := iokl.Compare(bg, iokl.Data{Rows: &rows}, opt).Result()
 			if err != nil {
 				t.Error(err)
 				return
@@ -334,7 +334,7 @@ func gramCV(opt iokl.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, Y := ripple(60, 5)
 		K, _ := grams(X, X)
-		r, err := iokl.CrossValidateGram(bg, K, Y, opt)
+		r, err := iokl.Compare(bg, iokl.Data{Grams: K, Y: Y}, opt).Result()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,7 +77,7 @@ func TestStreamMissingFolds(t *testing.T) {
 		part[i/10%2] = append(part[i/10%2], i)
 	}
 	data, _ := blocksOf(X, Z, 0)
-	cv, err := iokl.CrossValidateStream(bg, data, opt)
+	cv, err := iokl.Compare(bg, iokl.Data{Rows: &data}, opt).Result()
 	if err != nil {
 		t.Fatal(err)
 	}

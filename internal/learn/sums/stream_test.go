@@ -269,7 +269,7 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 	data, _ := blocksOf(X, Y, 0)
 	passes, open := 0, data.Open
 	data.Open = func() (stream.Source, error) { passes++; return open() }
-	r, err := iokl.CrossValidateStream(bg, data, opt)
+	r, err := iokl.Compare(bg, iokl.Data{Rows: &data}, opt).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 	} {
 		o, rows := opt, data
 		change(&o, &rows)
-		if _, err := iokl.CrossValidateStream(bg, rows, o); !errors.Is(err, iokl.ErrInput) {
+		if _, err := iokl.Compare(bg, iokl.Data{Rows: &rows}, o).Result(); !errors.Is(err, iokl.ErrInput) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

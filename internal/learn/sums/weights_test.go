@@ -85,7 +85,7 @@ func TestStreamWeights(t *testing.T) {
 			o.Lambda = 0
 			o.CV = iokl.CVOptions{Folds: 3, Groups: groups, Metric: "mse", Tol: 1e-9}
 			o.CV.Lambdas = []float64{0.4 / float64(len(groups))}
-			r, err := iokl.CrossValidateStream(bg, data, o)
+			r, err := iokl.Compare(bg, iokl.Data{Rows: &data}, o).Result()
 			if err != nil {
 				t.Fatal(err)
 			}
