@@ -31,16 +31,18 @@ type Data struct {
 	Rows   *stream.Rows // rows that are read in blocks; see [FitStream]
 }
 
-// classes and ofGrams are data that know of which kind they are also where they are empty.
+// classes is a table with class labels. Its list of labels is not nil, which says that there are no targets.
 func classes(X mat.Matrix, labels []string) Data {
 	return Data{X: X, Labels: append([]string{}, labels...)}
 }
 
+// ofGrams is Gram matrices with targets. Their list is not nil, which says that there is no table.
 func ofGrams(grams []mat.Matrix, Y mat.Matrix) Data {
 	return Data{Grams: append([]mat.Matrix{}, grams...), Y: Y}
 }
 
-// open checks the options and makes them, and the data, ready to learn from; in folds where settings are compared.
+// open checks the options, and makes data to learn from. compare deals rows that are streamed to the folds in which
+// settings are compared; other data are dealt by the comparison.
 func (data Data) open(ctx context.Context, opt Options, compare bool) (learn.Data, checked, error) {
 	alive(ctx)
 	if data.Rows != nil {

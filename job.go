@@ -3,6 +3,7 @@ package iokl
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
@@ -32,7 +33,7 @@ var idle = Progress{Left: -1, Best: math.NaN(), Objective: math.NaN(), RelativeG
 // Job is work in a goroutine of its own: a fit that [Start] began, a comparison of settings that [Compare] began, or
 // what [Run] was given. Its methods may be called from several goroutines.
 type Job[T any] struct {
-	stop      context.CancelFunc
+	stop      context.CancelCauseFunc
 	cancelled atomic.Bool
 	progress  atomic.Pointer[Progress]
 	done      chan struct{}
@@ -51,10 +52,10 @@ func Start(ctx context.Context, data Data, opt Options) *Job[*Model] {
 
 // Compare begins to compare settings as [CrossValidate] does, and returns at once.
 //
-// Of rows that are streamed the sums are kept apart for each fold: all values of λ, τ and the norm, and every fold, come
-// from one pass. A row's fold depends on its number and the seed; with opt.CV.Groups all rows of a group are left out
-// together. Scales of the inputs, widths and landmarks are those of all rows. The metric is nmse, mse or rmse. Ranks
-// share the folds as they share the rows; when the work of one fails, end the job: the others wait for it.
+// Of rows that are streamed the sums are kept apart for each fold: all values of λ, τ and the norm, and every fold,
+// come from one pass. A row's fold depends on its number and the seed; with opt.CV.Groups all rows of a group are left
+// out together. Scales of the inputs, widths and landmarks are those of all rows. The metric is nmse, mse or rmse.
+// Ranks share the folds as they share the rows; when the work of one fails, end the job: the others wait for it.
 func Compare(ctx context.Context, data Data, opt Options) *Job[*CVResult] {
 	return start(ctx, data, opt, compare)
 }
@@ -89,11 +90,11 @@ func Run[T any](ctx context.Context, work func(ctx context.Context) (T, error)) 
 }
 
 func (j *Job[T]) run(ctx context.Context, work func(ctx context.Context) (T, error)) *Job[T] {
-	ctx, j.stop = context.WithCancel(ctx)
+	ctx, j.stop = context.WithCancelCause(ctx)
 	j.done = make(chan struct{})
 	go func() {
 		defer close(j.done)
-		defer j.stop()
+		defer j.stop(nil)
 		defer func() { j.panicked = recover() }()
 		j.result, j.err = work(ctx)
 	}()
@@ -117,12 +118,15 @@ func (j *Job[T]) Result() (result T, err error) {
 }
 
 // Stop ends the work with the best that it has so far.
-func (j *Job[T]) Stop() { j.stop() }
+func (j *Job[T]) Stop() { j.stop(nil) }
+
+// errDropped is the cause that ends work of which no result is wanted.
+var errDropped = fmt.Errorf("%w: no result is wanted", context.Canceled)
 
 // Cancel ends the work without a result.
 func (j *Job[T]) Cancel() {
 	j.cancelled.Store(true)
-	j.stop()
+	j.stop(errDropped)
 }
 
 // Progress is where the work stands.

@@ -292,9 +292,8 @@ func (c *learning) fit(t *task) error {
 	return outcome(c.cmd, model, fitErr, c.out)
 }
 
-// save writes the model, and the page about it, where these have names, with its errors on held-out rows. again says
-// that it may be fitted once more for these. Where there is a budget for data in memory, what says more about the model
-// ends soon after it.
+// save measures errors on held-out rows, notes them in the model, and writes it and the page about it, where these have
+// names. again allows one more fit for the errors. A budget for data in memory ends the measurement, too.
 func (c *learning) save(t *task, model *iokl.Model, page string, again bool) (*iokl.HeldOut, error) {
 	ctx, budget := c.cmd.Context(), time.Duration(c.opt.Budget)
 	if budget > 0 && t.d != nil {
