@@ -1,5 +1,3 @@
-// This file has outputs that are points of an axis.
-
 package iokl
 
 import (
@@ -7,7 +5,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 )
@@ -25,12 +22,12 @@ func (opt *checked) checkAxis() error {
 		return nil
 	case opt.classes != nil:
 		return fault.Input("classes are no points of an axis: leave out the axis of the outputs")
-	case opt.Loss != "" && opt.Loss != "squared":
+	case opt.Loss != "" && opt.Loss != LossSquared:
 		return fault.Input("an axis of the outputs goes with the squared loss, not with %s", opt.Loss)
 	case opt.Learn.OutputKernel() && opt.Learn != "":
 		return fault.Input("learning %s learns L, which is a kernel on the axis of the outputs: learn eta or "+
 			"none, or leave the choice open", opt.Learn)
-	case opt.Model == learn.Sum || opt.Global:
+	case opt.Model == ModelSum || opt.Global:
 		return fault.Input("the sum of separable kernels learns all output kernels: leave out the axis of the " +
 			"outputs")
 	}
@@ -38,7 +35,7 @@ func (opt *checked) checkAxis() error {
 		opt.OutputKernel = DefaultOutputKernel
 	}
 	if !opt.Open() && opt.Learn == "" {
-		opt.Learn = learn.Weights
+		opt.Learn = LearnWeights
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package iokl
+package iokl_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -51,62 +53,67 @@ func TestBackendOfOptions(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		Y    *mat.Dense
-		opt  Options
-		fit  func(Options) (*Model, error) // nil means Fit
+		opt  iokl.Options
+		fit  func(iokl.Options) (*iokl.Model, error) // nil means Fit
 	}{
 		{name: "zero options"},
-		{name: "exact kernels", opt: Options{Kernels: []string{"gaussian:each:median", "linear:all"}, Lambda: 1e-3}},
-		{name: "float32", opt: Options{Kernels: one, Lambda: 1e-3, Precision: blas.Float32}},
-		{name: "lengths", opt: Options{Kernels: []string{"gaussian:ard:median"}, Lambda: 1e-3}},
-		{name: "directions", opt: Options{Kernels: []string{"gaussian:directions:median"}, Lambda: 1e-3}},
-		{name: "relevance", opt: Options{Kernels: []string{"gaussian:relevant:median"}, Lambda: 1e-3}},
-		{name: "missing targets", Y: holes, opt: Options{Kernels: one, Lambda: 1e-3}},
-		{name: "weights", opt: Options{Lambda: 1e-3, Weights: weights}},
-		{name: "orthogonal features", opt: Options{Kernels: []string{"rff:gaussian:all:median:60"}, Lambda: 1e-3}},
+		{name: "exact kernels", opt: iokl.Options{Kernels: []string{"gaussian:each:median", "linear:all"},
+			Lambda: 1e-3}},
+		{name: "float32", opt: iokl.Options{Kernels: one, Lambda: 1e-3, Precision: blas.Float32}},
+		{name: "lengths", opt: iokl.Options{Kernels: []string{"gaussian:ard:median"}, Lambda: 1e-3}},
+		{name: "directions", opt: iokl.Options{Kernels: []string{"gaussian:directions:median"}, Lambda: 1e-3}},
+		{name: "relevance", opt: iokl.Options{Kernels: []string{"gaussian:relevant:median"}, Lambda: 1e-3}},
+		{name: "missing targets", Y: holes, opt: iokl.Options{Kernels: one, Lambda: 1e-3}},
+		{name: "weights", opt: iokl.Options{Lambda: 1e-3, Weights: weights}},
+		{name: "orthogonal features", opt: iokl.Options{Kernels: []string{"rff:gaussian:all:median:60"}, Lambda: 1e-3}},
 		{
 			name: "hadamard features",
-			opt:  Options{Kernels: []string{"rff:gaussian:all:median:60:hadamard"}, Lambda: 1e-3},
+			opt:  iokl.Options{Kernels: []string{"rff:gaussian:all:median:60:hadamard"}, Lambda: 1e-3},
 		},
-		{name: "phases", opt: Options{Kernels: []string{"rff:gaussian:all:median:60:mc:phases"}, Lambda: 1e-3}},
-		{name: "landmarks", opt: Options{Kernels: []string{"nystrom:gaussian:all:median:30:kmeans"}, Lambda: 1e-3}},
+		{name: "phases", opt: iokl.Options{Kernels: []string{"rff:gaussian:all:median:60:mc:phases"}, Lambda: 1e-3}},
+		{name: "landmarks", opt: iokl.Options{Kernels: []string{"nystrom:gaussian:all:median:30:kmeans"},
+			Lambda: 1e-3}},
 		{
 			name: "singular landmarks",
-			opt:  Options{Kernels: []string{"nystrom:linear:all:30:uniform"}, Lambda: 1e-3},
+			opt:  iokl.Options{Kernels: []string{"nystrom:linear:all:30:uniform"}, Lambda: 1e-3},
 		},
-		{name: "exact features", opt: Options{Kernels: []string{"linear:all", "poly:2:all:1"}, Lambda: 1e-3}},
-		{name: "sum", opt: Options{Kernels: two, Lambda: 1e-2, Model: "sum"}},
-		{name: "global", opt: Options{Kernels: two, Lambda: 1e-2, Global: true}},
-		{name: "likelihood", opt: Options{Kernels: one, Learn: "likelihood"}},
-		{name: "axis", opt: Options{OutputAxis: axis, Lambda: 1e-3}},
-		{name: "axis, chosen", opt: Options{OutputAxis: axis, CV: CVOptions{Folds: 2}}},
-		{name: "huber", opt: Options{Lambda: 1e-3, Loss: "huber"}},
-		{name: "quantiles", opt: Options{Lambda: 1e-2, Loss: "quantile:0.2,0.8"}},
-		{name: "logistic", Y: zeros, opt: Options{Lambda: 1e-2, Loss: "logistic"}},
-		{name: "interval folds", opt: Options{Lambda: 1e-3, IntervalFolds: 3}},
-		{name: "noise", opt: Options{LearnNoise: true, Kernels: one, Lambda: 1e-3, IntervalFolds: 2}},
-		{name: "solver paper", opt: Options{Kernels: one, Lambda: 1e-2, Solver: "paper", Tol: 1e-2}},
-		{name: "solver okl", opt: Options{Kernels: one, Lambda: 1e-2, Solver: "okl", Tol: 1e-2}},
-		{name: "nystrom systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "nystrom"}},
-		{name: "krylov systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "krylov"}},
-		{name: "cg systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "cg"}},
-		{name: "rotated systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "rotated"}},
-		{name: "classes", fit: func(opt Options) (*Model, error) { return FitClasses(bg, X, labels, opt) }},
+		{name: "exact features", opt: iokl.Options{Kernels: []string{"linear:all", "poly:2:all:1"}, Lambda: 1e-3}},
+		{name: "sum", opt: iokl.Options{Kernels: two, Lambda: 1e-2, Model: "sum"}},
+		{name: "global", opt: iokl.Options{Kernels: two, Lambda: 1e-2, Global: true}},
+		{name: "likelihood", opt: iokl.Options{Kernels: one, Learn: "likelihood"}},
+		{name: "axis", opt: iokl.Options{OutputAxis: axis, Lambda: 1e-3}},
+		{name: "axis, chosen", opt: iokl.Options{OutputAxis: axis, CV: iokl.CVOptions{Folds: 2}}},
+		{name: "huber", opt: iokl.Options{Lambda: 1e-3, Loss: "huber"}},
+		{name: "quantiles", opt: iokl.Options{Lambda: 1e-2, Loss: "quantile:0.2,0.8"}},
+		{name: "logistic", Y: zeros, opt: iokl.Options{Lambda: 1e-2, Loss: "logistic"}},
+		{name: "interval folds", opt: iokl.Options{Lambda: 1e-3, IntervalFolds: 3}},
+		{name: "noise", opt: iokl.Options{LearnNoise: true, Kernels: one, Lambda: 1e-3, IntervalFolds: 2}},
+		{name: "solver paper", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Solver: "paper", Tol: 1e-2}},
+		{name: "solver okl", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Solver: "okl", Tol: 1e-2}},
+		{name: "nystrom systems", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Sylvester: "nystrom"}},
+		{name: "krylov systems", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Sylvester: "krylov"}},
+		{name: "cg systems", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Sylvester: "cg"}},
+		{name: "rotated systems", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Sylvester: "rotated"}},
+		{name: "classes", fit: func(opt iokl.Options) (*iokl.Model, error) {
+			return iokl.FitClasses(bg, X, labels,
+				opt)
+		}},
 		{
-			name: "Gram matrices", opt: Options{Lambda: 1e-2, IntervalFolds: 2},
-			fit: func(opt Options) (*Model, error) { return FitGram(bg, grams, Y, opt) },
+			name: "Gram matrices", opt: iokl.Options{Lambda: 1e-2, IntervalFolds: 2},
+			fit: func(opt iokl.Options) (*iokl.Model, error) { return iokl.FitGram(bg, grams, Y, opt) },
 		},
 		{
-			name: "stream", fit: func(opt Options) (*Model, error) {
-				data, _ := blocksOf(X, Y, 0)
-				return FitStream(bg, data, StreamOptions{Options: opt})
+			name: "stream", fit: func(opt iokl.Options) (*iokl.Model, error) {
+				data := fittest.Stream(X, Y)
+				return iokl.FitStream(bg, data, opt)
 			},
 		},
 		{
 			name: "stream with landmarks and folds",
-			opt:  Options{Kernels: []string{"nystrom:gaussian:all:median:20:kmeans"}, IntervalFolds: 3},
-			fit: func(opt Options) (*Model, error) {
-				data, _ := blocksOf(X, holes, 0)
-				return FitStream(bg, data, StreamOptions{Options: opt})
+			opt:  iokl.Options{Kernels: []string{"nystrom:gaussian:all:median:20:kmeans"}, IntervalFolds: 3},
+			fit: func(opt iokl.Options) (*iokl.Model, error) {
+				data := fittest.Stream(X, holes)
+				return iokl.FitStream(bg, data, opt)
 			},
 		},
 	} {
@@ -118,23 +125,23 @@ func TestBackendOfOptions(t *testing.T) {
 				c.Y = Y
 			}
 			if c.fit == nil {
-				c.fit = func(opt Options) (*Model, error) { return Fit(bg, X, c.Y, opt) }
+				c.fit = func(opt iokl.Options) (*iokl.Model, error) { return iokl.Fit(bg, X, c.Y, opt) }
 			}
 			m, err := c.fit(c.opt)
 			if m == nil {
 				t.Fatal(err)
 			}
-			useAll(t, m, X, c.Y, grams, axis, UpdateOptions{Backend: be})
+			useAll(t, m, X, c.Y, grams, axis, iokl.UpdateOptions{Backend: be})
 		})
 	}
 }
 
 // useAll calls what models do; that some refuse is their own matter.
-func useAll(t *testing.T, m *Model, X, Y *mat.Dense, grams []mat.Matrix, axis mat.Matrix, up UpdateOptions) {
+func useAll(t *testing.T, m *iokl.Model, X, Y *mat.Dense, grams []mat.Matrix, axis mat.Matrix, up iokl.UpdateOptions) {
 	t.Helper()
 	if m.InputNames() == nil {
 		_, err := m.PredictGram(grams)
-		_, again := m.PredictIntervalGram(bg, grams, IntervalOptions{})
+		_, again := m.PredictIntervalGram(bg, grams, iokl.IntervalOptions{})
 		if err != nil || again != nil {
 			t.Error(err, again)
 		}
@@ -147,8 +154,8 @@ func useAll(t *testing.T, m *Model, X, Y *mat.Dense, grams []mat.Matrix, axis ma
 	rows := mat.DenseCopyOf(X.Slice(0, 5, 0, 4))
 	_, n := Y.Dims()
 	targets := mat.DenseCopyOf(Y.Slice(0, 5, 0, n))
-	for _, method := range []string{"", "cv+", "jackknife+", "conformal"} {
-		_, _ = m.PredictInterval(ctx, rows, IntervalOptions{Method: method})
+	for _, method := range []iokl.IntervalMethod{"", "cv+", "jackknife+", "conformal"} {
+		_, _ = m.PredictInterval(ctx, rows, iokl.IntervalOptions{Method: method})
 	}
 	_, _ = m.PredictDeviation(ctx, rows)
 	_, _ = m.Noise(ctx)

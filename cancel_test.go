@@ -65,7 +65,7 @@ func TestCancelledAnywhere(t *testing.T) {
 	for i := range labels {
 		labels[i] = fmt.Sprint(Y.At(i, 0) > 0)
 	}
-	rows := iokl.Rows{Inputs: 5, Outputs: 3, Name: "noise", Open: func() (stream.Source, error) {
+	rows := stream.Rows{Inputs: 5, Outputs: 3, Name: "noise", Open: func() (stream.Source, error) {
 		return stream.FromMatrices("noise", X.RawMatrix(), Y.RawMatrix()), nil
 	}}
 	model, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: []string{"gaussian:each:median"}, Lambda: .01})
@@ -109,15 +109,15 @@ func TestCancelledAnywhere(t *testing.T) {
 		},
 		"stream": func(ctx context.Context) error {
 			m, err := iokl.FitStream(ctx, rows,
-				iokl.StreamOptions{Options: iokl.Options{Kernels: []string{"rff:gaussian:all:median:40"}}})
+				iokl.Options{Kernels: []string{"rff:gaussian:all:median:40"}})
 			return certified(m, err)
 		},
 		"stream without Γ": func(ctx context.Context) error {
 			m, err := iokl.FitStream(ctx, rows,
-				iokl.StreamOptions{Options: iokl.Options{
+				iokl.Options{
 					Kernels: []string{"rff:gaussian:all:median:40"}, Lambda: .01,
 					MaxBytes: 1,
-				}})
+				})
 			return certified(m, err)
 		},
 		"cross-validation": func(ctx context.Context) error {

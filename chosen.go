@@ -1,5 +1,3 @@
-// This file notes in a model which setting was fitted, and how it did in cross-validation.
-
 package iokl
 
 import (
@@ -17,14 +15,14 @@ import (
 type Chosen struct {
 	Kernels []string  `json:"kernels"` // SPECs of the dictionary; of Gram matrices none
 	Lambda  float64   `json:"lambda"`
-	Norm    string    `json:"norm"`
+	Norm    Norm      `json:"norm"`
 	Learn   Learned   `json:"learn"`
 	Model   ModelKind `json:"model"`
 	Space   string    `json:"space"` // exact or features
 	// SPEC of L between the points of the axis of the outputs; "" where it is none
 	OutputKernel string `json:"output_kernel,omitempty"`
 
-	Metric   string  `json:"metric,omitempty"` // of the errors; "" where nothing was compared
+	Metric   Metric  `json:"metric,omitempty"` // of the errors; "" where nothing was compared
 	Folds    int     `json:"folds,omitempty"`
 	Error    float64 `json:"error,omitempty"`          // mean over the folds
 	StdErr   float64 `json:"stderr,omitempty"`         // of that mean
@@ -62,11 +60,11 @@ func (opt *checked) chosen(end *learn.Outcome) *Chosen {
 		c = opt.compared.found
 	}
 	set := opt.setting()
-	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, set.Reg().String(),
-		cmp.Or(opt.Learn, learn.Both)
-	c.Model, c.Space, c.OutputKernel = learn.Product, "exact", set.OutputKernel
+	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, Norm(set.Reg().String()),
+		cmp.Or(opt.Learn, LearnBoth)
+	c.Model, c.Space, c.OutputKernel = ModelProduct, "exact", set.OutputKernel
 	if end.Problem.Model == bcd.Sum {
-		c.Model = learn.Sum
+		c.Model = ModelSum
 	}
 	if _, ok := end.Basis.(*model.Features); ok {
 		c.Space = "features"

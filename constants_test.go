@@ -66,12 +66,12 @@ func TestConstants(t *testing.T) {
 					}
 				}
 				opt := v.opt
-				opt.Loss, opt.Lambda, opt.Standardize, opt.Tol = name, 1e-2, "x", 1e-8
+				opt.Loss, opt.Lambda, opt.Standardize, opt.Tol = iokl.Loss(name), 1e-2, "x", 1e-8
 				if name != "logistic" { // λ is in units of the loss over those of squared outputs
 					opt.Lambda /= v.scale
 				}
 				if name == "huber" {
-					opt.Loss, opt.Lambda = fmt.Sprintf("huber:%g", delta*v.scale), 1e-2
+					opt.Loss, opt.Lambda = iokl.HuberLoss(delta*v.scale), 1e-2
 				}
 				if opt.Learn == "" {
 					opt.Learn = "none"

@@ -15,8 +15,19 @@
 // Gaussian kernels and a linear one, chooses λ and the norm on η by
 // cross-validation, and returns a [Model] that predicts, scores, explains itself
 // and can be saved. [FitGram] starts from Gram matrices, [FitClasses] from class
-// labels, and [CrossValidate] compares settings.
+// labels, [FitStream] from rows that are read in blocks, and [CrossValidate] compares settings. [Start] begins any of
+// these fits in the background, as a [Job] that shows its progress and can be stopped with its best model so far.
 //
-// The solvers beneath, each usable alone, are in the packages bcd, sylvester,
-// frankwolfe, lanczos, cg, linop, kernel and blas.
+// # Stability
+//
+// Packages are of two tiers.
+//
+//   - Stable: this package, blas, linop, cg, lanczos, frankwolfe, sylvester, kernel, rff, bcd and granger. What they
+//     export keeps its meaning within a major version; the changelog names what changes before version 1.
+//   - Experimental: stream, loss, regularizer, reml, schema, formula, blas/accelerate and the backends. They serve
+//     the stable packages and may change in any version, but for the types that functions of stable packages take
+//     or return.
+//
+// The solvers are usable alone. Errors of iterations that end before they meet their tolerance are [ErrNotConverged] in
+// all of them.
 package iokl

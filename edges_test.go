@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/stream"
 )
 
 // panicOf is what f panics with, nil for nothing.
@@ -68,16 +69,15 @@ func TestZeroValuesPanicInWords(t *testing.T) {
 	call(fitted, none)
 	r := new(CVResult)
 	for name, f := range map[string]func(){
-		"fit of nothing":      func() { _, _ = r.Fit(bg) },
-		"fit":                 func() { _, _ = Fit(none, X, Y, Options{}) },
-		"fit with λ":          func() { _, _ = Fit(none, X, Y, Options{Lambda: 1}) },
-		"classes":             func() { _, _ = FitClasses(none, X, make40("a", "b"), Options{}) },
-		"Gram":                func() { _, _ = FitGram(none, []mat.Matrix{X}, Y, Options{}) },
-		"stream":              func() { _, _ = FitStream(none, Rows{}, StreamOptions{}) },
-		"cv":                  func() { _, _ = CrossValidate(none, X, Y, Options{}) },
-		"cv of classes":       func() { _, _ = CrossValidateClasses(none, X, make40("a", "b"), Options{}) },
-		"cv of Gram matrices": func() { _, _ = CrossValidateGram(none, []mat.Matrix{X}, Y, Options{}) },
-		"cv of a stream":      func() { _, _ = CrossValidateStream(none, Rows{}, StreamOptions{}) },
+		"fit of nothing": func() { _, _ = r.Fit(bg) },
+		"fit":            func() { _, _ = Fit(none, X, Y, Options{}) },
+		"fit with λ":     func() { _, _ = Fit(none, X, Y, Options{Lambda: 1}) },
+		"classes":        func() { _, _ = FitClasses(none, X, make40("a", "b"), Options{}) },
+		"Gram":           func() { _, _ = FitGram(none, []mat.Matrix{X}, Y, Options{}) },
+		"stream":         func() { _, _ = FitStream(none, stream.Rows{}, Options{}) },
+		"cv":             func() { _, _ = CrossValidate(none, X, Y, Options{}) },
+		"job":            func() { Start(none, Data{X: X, Y: Y}, Options{}) },
+		"job of cv":      func() { Compare(none, Data{Rows: &stream.Rows{}}, Options{}) },
 	} {
 		if value := panicOf(f); value == nil || !ours(value) {
 			t.Errorf("%s: panics with %v", name, value)
@@ -115,7 +115,7 @@ func TestNilMatricesAreInput(t *testing.T) {
 	m, err = Fit(bg, X, Y, opt)
 	add("features", m, err)
 	for _, lambda := range []float64{0, 1} {
-		if _, err := FitStream(bg, Rows{}, StreamOptions{Options: Options{Lambda: lambda}}); !errors.Is(err, ErrInput) {
+		if _, err := FitStream(bg, stream.Rows{}, Options{Lambda: lambda}); !errors.Is(err, ErrInput) {
 			t.Errorf("a stream that nothing opens, λ = %g: %v", lambda, err)
 		}
 	}

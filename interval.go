@@ -20,7 +20,42 @@ import (
 )
 
 // IntervalOptions of [Model.PredictInterval]. The zero value is useful.
-type IntervalOptions = model.Interval
+type IntervalOptions struct {
+	Level float64 `json:"level,omitzero"` // share of new targets that the intervals are to hold; 0 means 0.9
+	// Method is "cv+" or "jackknife+", or of models by quantiles "conformal". "" is the first of them that the model
+	// can.
+	//
+	// cv+ takes the models of the option IntervalFolds. For rows that are drawn alike and
+	// in no order, its intervals hold at least 2·Level − 1 − √(2/l) of new targets, whatever their
+	// distribution; in practice about Level. That is so where everything was learned
+	// inside the folds; models kept by default share the setting that cross-validation chose, and
+	// those of a stream the scales, widths and landmarks of its survey too.
+	//
+	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
+	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
+	// costs 2·l²·n operations a row. Beyond 2000 rows all intervals of an output are of one width, or of one
+	// multiple of the deviation, from estimates of the residuals of 4000 rows without each, which the fit makes; they
+	// cost no more than the prediction, where they are of one width.
+	//
+	// conformal takes the two quantiles of the model whose distance is nearest to Level, those of the models of
+	// the option IntervalFolds, and adds on both sides what makes intervals hold Level of the samples left out. What
+	// holds for cv+ holds for these, and their width follows the noise.
+	Method IntervalMethod `json:"method,omitempty"`
+	// widths in proportion to the posterior deviation with noise: wider where data are thin
+	Local bool `json:"local,omitempty"`
+	Joint bool `json:"joint,omitempty"` // Level is for all outputs of a row together
+	// Weights are those of the rows (t×1) or targets (t×n) that are predicted, as those of a fit: widths are in
+	// proportion to 1/√w. nil means 1, and so does a weight that is 0 or NaN. A model that was fitted with weights
+	// takes its residuals times √w, each with the mass w.
+	Weights mat.Matrix `json:"-"`
+}
+
+// interval are the options as package model takes them.
+func (opt IntervalOptions) interval() model.Interval {
+	return model.Interval{
+		Level: opt.Level, Method: string(opt.Method), Local: opt.Local, Joint: opt.Joint, Weights: opt.Weights,
+	}
+}
 
 // Intervals are predictions, t×n, and the ends of the intervals of targets: t×n too but for several quantiles, of which
 // each target has one interval.
@@ -37,7 +72,7 @@ func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalO
 	r.Predictions, err = m.forRows(ctx, X, func(F, x blas.General) error {
 		lo, hi := blas.NewGeneral(x.Rows, m.targets()), blas.NewGeneral(x.Rows, m.targets())
 		r.Low, r.High = blas.Dense(lo), blas.Dense(hi)
-		return m.fitted().Intervals(ctx, F, lo, hi, x, opt)
+		return m.fitted().Intervals(ctx, F, lo, hi, x, opt.interval())
 	})
 	if err != nil {
 		return nil, err
@@ -79,7 +114,7 @@ func (m *Model) PredictIntervalGram(
 	alive(ctx)
 	phase.Apart(phase.Predict, func() {
 		var F, lo, hi blas.General
-		if F, lo, hi, err = m.fitted().PredictGramIntervals(ctx, raws(KX), opt); err == nil {
+		if F, lo, hi, err = m.fitted().PredictGramIntervals(ctx, raws(KX), opt.interval()); err == nil {
 			r = &Intervals{blas.Dense(F), blas.Dense(lo), blas.Dense(hi)}
 		}
 	})
@@ -181,14 +216,20 @@ func (m *Model) Influence(ctx context.Context, X mat.Matrix) (*mat.Dense, error)
 
 // LeaveOneOut is what refits without each training row tell, in closed form, at the kernels, weights,
 // L and μ = λl of the model (l×n each).
-type LeaveOneOut = model.LeftOut
+type LeaveOneOut struct {
+	Residuals  *mat.Dense // target less the prediction without the row
+	Deviations *mat.Dense // their standard deviations in the Gaussian process of PredictDeviation, the noise counted
+	Leverages  *mat.Dense // derivative of the fitted value by its target, between 0 and 1
+	Freedom    float64    // effective degrees of freedom, the sum of the leverages
+}
 
 // LeaveOneOut refits the model without each of its training rows. It costs one decomposition of
 // K_η, about 10·l³ operations. The
 // model must keep its training inputs, as for PredictDeviation.
 func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
 	alive(ctx)
-	return m.fitted().LeaveOut(ctx)
+	r, err := m.fitted().LeaveOut(ctx)
+	return (*LeaveOneOut)(r), err
 }
 
 // HeldOut are training targets beside predictions of models that had not seen them, in the units of the targets.

@@ -39,8 +39,9 @@ func stack(a *npy.Array) []mat.Matrix {
 // The reference objectives are those of testdata's manifest in ../shared/golden.
 func TestGoldenGram(t *testing.T) {
 	for _, c := range []struct {
-		file, norm string
-		lambda, F  float64
+		file      string
+		norm      Norm
+		lambda, F float64
 	}{
 		{"joint_p1.0", "lp:1", 0.02, 1.8930961736992242},
 		{"joint_p1.7", "lp:1.7", 0.005, 0.18252130379156023},

@@ -39,9 +39,10 @@ func benchmarkLosses(b *testing.B, seed uint64) {
 		return v
 	}, wild)
 	for _, c := range []struct {
-		name, loss string
-		Y          *mat.Dense
-		W          mat.Matrix
+		name string
+		loss Loss
+		Y    *mat.Dense
+		W    mat.Matrix
 	}{
 		{name: "squared", Y: Y},
 		{name: "weights", Y: Y, W: W},

@@ -1,5 +1,3 @@
-// This file has fitted models: what they learned, how their fits ended, and their files.
-
 package iokl
 
 import (
@@ -15,8 +13,8 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/formula"
 	"github.com/iokl/iokl/internal/files/atomicfile"
-	"github.com/iokl/iokl/internal/files/formula"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -24,6 +22,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/update"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/reml"
+	"github.com/iokl/iokl/schema"
 )
 
 // Model is a learned function. Its methods may be called from several goroutines. Those of the zero Model, and of nil,
@@ -68,11 +67,11 @@ type Certificate struct {
 
 	Lambda float64 `json:"lambda"`
 	Tau    float64 `json:"tau"`
-	Norm   string  `json:"norm"`
+	Norm   Norm    `json:"norm"`
 	Learn  Learned `json:"learn"`
 	// Loss is that of the fit; "" is squared. Of several quantiles, Objective and gaps are those of the one nearest ½,
 	// by which weights and L are learned, and RelativeGap is the largest of all.
-	Loss string `json:"loss,omitempty"`
+	Loss Loss `json:"loss,omitempty"`
 
 	OuterIterations  int    `json:"outer_iterations"`
 	SylvesterSolves  int    `json:"sylvester_solves"`
@@ -126,8 +125,8 @@ func certify(end *learn.Outcome, opt *checked) Certificate {
 		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL),
 		RelativeGap: finite(res.RelativeGap),
 		Converged:   res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
-		Lambda: opt.Lambda, Tau: p.Tau, Norm: set.Reg().String(), Learn: cmp.Or(opt.Learn, learn.Both),
-		Loss: end.Out.Loss, OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves,
+		Lambda: opt.Lambda, Tau: p.Tau, Norm: Norm(set.Reg().String()), Learn: cmp.Or(opt.Learn, LearnBoth),
+		Loss: Loss(end.Out.Loss), OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves,
 		KernelMultiplies: res.KernelMultiplies,
 		Solver:           res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
 		Samples: p.Space.Samples(), ObservedCells: end.Observed, Seed: opt.Seed,
@@ -194,7 +193,7 @@ func (m *Model) InputNames() []string {
 func (m *Model) inputs() *columns.Inputs { return cmp.Or(m.fitted().In, &columns.Inputs{}) }
 
 // InputSchema is how the columns of a file become the input columns; nil for a model of Gram matrices.
-func (m *Model) InputSchema() []Column {
+func (m *Model) InputSchema() schema.Columns {
 	return slices.Clone(m.inputs().Schema)
 }
 
@@ -272,15 +271,12 @@ func (m *Model) String() string {
 // learned it; by weight where there are several. It is nil without such kernels of positive weight.
 func (m *Model) Relevance() []float64 { return m.fitted().Relevance() }
 
-// Formula is what a model computes, as arrays; see [Model.Formula].
-type Formula = formula.Formula
-
 // Formula describes Predict as a formula of the columns of the file that the model learned from, one number for each:
 // of a category the index of its word among the levels, of a date the days since 1970-01-01, of a time the part of the
 // day, of a month or weekday a count from 0 for January and Monday. Models of Gram matrices have none. Kernels
 // have one that are gaussian, laplacian, matern12, matern32, matern52, rational, and linear and poly without unit, and
 // so have random features of any kernel.
-func (m *Model) Formula() (*Formula, error) { return m.fitted().Formula() }
+func (m *Model) Formula() (*formula.Formula, error) { return m.fitted().Formula() }
 
 // ErrModel says that a file is no model, is damaged, or was written by a newer version.
 var ErrModel = model.ErrModel

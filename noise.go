@@ -1,74 +1,146 @@
-// This file learns how the noise of the targets varies with the inputs (mathematics.md §15).
-
 package iokl
 
 import (
+	"cmp"
 	"context"
-	"math"
+	"errors"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/phase"
+	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/learn/samples"
 )
 
-// logSquares are the logarithms of the squared errors of the folds on the targets Y (l×n) with the weights W, NaN for
-// cells missing or of weight 0. An error below 1/l of the root mean square of its target counts as that: about the
-// smallest of l normal errors, where zeros come from rounded targets.
-func logSquares(folds []model.Fold, Y, W blas.General) blas.General {
-	l, n := Y.Rows, Y.Cols
-	E := blas.NewGeneral(l, n)
-	sum, count := make([]float64, n), make([]float64, n)
-	for _, f := range folds {
-		for k, i := range f.Rows {
-			for j, y := range blas.Row(f.Y, k) {
-				e := y - f.F.Data[k*f.F.Stride+j]
-				if columns.WeightAt(W, i, j) == 0 {
-					e = math.NaN()
-				}
-				if E.Data[i*n+j] = e * e; !math.IsNaN(e) {
-					sum[j], count[j] = sum[j]+e*e, count[j]+1
-				}
+// noiseRounds is how often the noise is learned and the targets are weighted by it.
+const noiseRounds = 2
+
+// solveNoisy is solve with targets weighted by 1/σ̂²(x). σ̂² is learned from the errors of models without each fold,
+// the first of which weigh all targets alike. k folds are the same in all rounds.
+func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error) {
+	given := d.Abilities().Table
+	if given == nil {
+		return nil, fault.Input("the noise is learned for rows in memory")
+	}
+	rows := given
+	keep, method := opt.IntervalFolds, opt.method()
+	opt.LearnNoise, opt.oneSetting, opt.IntervalFolds = false, true, max(keep, 0)
+	var spread *model.Model
+	in, cancel := phase.Share(ctx, noiseShare)
+	defer cancel()
+	for round := range noiseRounds {
+		method.Say("learning the noise, round %d of %d", round+1, noiseRounds)
+		known, weighed, err := opt.noise(in, given, rows)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		spread, rows = known, weighed
+	}
+	opt.IntervalFolds, opt.oneSetting = keep, keep == 0
+	m, err := opt.solve(ctx, rows)
+	if m != nil && spread == nil {
+		m.fitted().Warnings = append(m.fitted().Warnings, "the noise is not learned: there was no time for it")
+		return m, cmp.Or(err, context.DeadlineExceeded)
+	}
+	if m != nil {
+		if m.fitted().Spread = spread; m.fitted().Folds == nil {
+			spread.Folds = nil
+		}
+		_, _, W := given.Matrices() // what the noise makes of these is told by spread
+		for k := range m.fitted().Folds {
+			f := &m.fitted().Folds[k]
+			if f.W = W; W.Data != nil {
+				f.W = blas.TakeRows(W, f.Rows)
 			}
 		}
 	}
-	for i, e := range E.Data {
-		if least := sum[i%n] / count[i%n] / float64(l*l); least > 0 && !math.IsNaN(e) {
-			E.Data[i] = math.Log(max(e, least))
-		}
-	}
-	return E
+	return m, err
 }
 
-// calibrate adds a constant to the logarithms of each variance, which makes the mean of the squared errors over their
-// variance 1 where both are held out.
-func calibrate(m *model.Model) {
-	n := len(m.Out.Names)
-	sum, count := make([]float64, n), make([]float64, n)
-	for _, f := range m.Folds {
-		for i := range f.Y.Rows {
-			for j, y := range blas.Row(f.Y, i) {
-				if !math.IsNaN(y) {
-					sum[j], count[j] = sum[j]+math.Exp(y-f.F.Data[i*f.F.Stride+j]), count[j]+1
-				}
-			}
+// noise learns the deviations of the noise from the errors of models without each fold of the rows, and weighs the
+// given ones by them.
+func (opt *checked) noise(
+	ctx context.Context, given, rows learn.Table,
+) (spread *model.Model, weighed learn.Table, err error) {
+	folds, err := opt.outOfFold(ctx, rows, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if spread, err = opt.spread(ctx, given, folds); err != nil {
+		return nil, nil, err
+	}
+	weighed, err = opt.weighed(ctx, given, spread)
+	return spread, weighed, err
+}
+
+// spread learns the logarithm of the squared errors of the folds as a function of the inputs of d. Its model keeps
+// models without the same folds, and is shifted so that squared errors have the mean that it tells.
+func (opt *checked) spread(ctx context.Context, d learn.Table, folds []model.Fold) (*model.Model, error) {
+	asked := opt.Options
+	if opt.compared != nil {
+		asked = opt.compared.asked.Options
+	}
+	v := Options{
+		Kernels: asked.Kernels, Groups: asked.Groups, Standardize: ScaleTargets, Seed: opt.Seed,
+		Precision: opt.Precision, MaxBytes: opt.MaxBytes, Backend: opt.Backend, InputNames: opt.InputNames,
+		OutputNames: opt.OutputNames, InputSchema: opt.InputSchema, IntervalFolds: len(folds),
+		CV: CVOptions{Groups: opt.CV.Groups, FoldsBy: opt.CV.FoldsBy, Folds: asked.CV.Folds},
+	}
+	if opt.columns().ScaleInputs {
+		v.Standardize = ScaleBoth
+	}
+	if v.Kernels != nil {
+		v.Learn = LearnNothing
+	}
+	c, err := v.check(false, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.oneSetting = true
+	X, Y, W := d.Matrices()
+	so := c.samples()
+	so.Content = d.Content() // for the same folds
+	data, err := samples.NewRows(X, learn.LogSquares(folds, Y, W), W, so)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	m.fitted().Warnings = nil
+	learn.CalibrateNoise(m.fitted())
+	return m.fitted(), nil
+}
+
+// weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in
+// proportion to the variance, is then for the same prior of functions as where all weights are 1.
+func (opt *checked) weighed(ctx context.Context, d learn.Table, spread *model.Model) (learn.Table, error) {
+	X, Y, W := d.Matrices()
+	sigma := blas.NewGeneral(Y.Rows, Y.Cols)
+	if err := spread.Deviations(ctx, sigma, X); err != nil {
+		return nil, err
+	}
+	w, err := columns.Precision(sigma, Y, W, opt.columns().ScaleOutputs)
+	if err != nil {
+		return nil, err
+	}
+	variance, cells := 0.0, 0.0
+	for _, v := range w.Data {
+		if v > 0 {
+			variance, cells = variance+1/v, cells+1
 		}
 	}
-	shift := make([]float64, n)
-	for j := range shift {
-		if count[j] > 0 {
-			shift[j] = math.Log(sum[j] / count[j])
-		}
-	}
-	m.Out.Shift(shift)
-	for _, f := range m.Folds {
-		f.Out.Shift(shift)
-		for i := range f.F.Data {
-			f.F.Data[i] += shift[i%n]
-		}
-	}
+	blas.Scal(variance/cells, w.Data)
+	columns.Multiply(w, W)
+	return d.Weighed(w)
 }
 
 // PredictNoise returns the standard deviation of the noise (t×n) at the rows of X, in the units of the targets, of a

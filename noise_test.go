@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 )
 
 // unevenTargets is a wave with normal errors whose deviation runs from 0.2 to 1.0 over the first input.
@@ -70,7 +71,7 @@ func TestLearnNoise(t *testing.T) {
 		X, Y, _ := unevenTargets(400, seed+1)
 		test, truth, sigma := unevenTargets(4000, seed+100)
 		for k, learn := range []bool{false, true} {
-			m := mustFit(t, X, Y, iokl.Options{
+			m := fittest.Fit(t, X, Y, iokl.Options{
 				Kernels: []string{"gaussian:all:median"}, Lambda: 1e-3, IntervalFolds: 5, LearnNoise: learn,
 			})
 			r, err := m.PredictInterval(t.Context(), test, iokl.IntervalOptions{})
@@ -128,7 +129,7 @@ func TestLearnNoiseFile(t *testing.T) {
 		"a sum":      {Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3, Model: "sum", Loss: "huber"},
 	} {
 		opt.LearnNoise, opt.Seed = true, 1
-		m := mustFit(t, X, Y, opt)
+		m := fittest.Fit(t, X, Y, opt)
 		path := filepath.Join(t.TempDir(), "m.iokl")
 		if err := m.Save(path); err != nil {
 			t.Fatal(err)
@@ -190,7 +191,7 @@ func TestLearnNoiseRefused(t *testing.T) {
 		t.Errorf("classes: %v", err)
 	}
 	opt.Kernels = []string{"gaussian:all:1"}
-	m := mustFit(t, X, Y, opt)
+	m := fittest.Fit(t, X, Y, opt)
 	_, err = m.PredictInterval(t.Context(), X, iokl.IntervalOptions{Level: .5, Local: true})
 	if !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("local widths: %v", err)

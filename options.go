@@ -1,5 +1,3 @@
-// This file has the options of a fit.
-
 package iokl
 
 import (
@@ -12,14 +10,16 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/memory"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
+	"github.com/iokl/iokl/schema"
+	"github.com/iokl/iokl/stream"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -28,12 +28,10 @@ var (
 	ErrInput = fault.ErrInput
 	// ErrMemory says that the matrices needed exceed the memory limit.
 	ErrMemory = memory.ErrTooLarge
+	// ErrNotConverged says that an iteration ended before it met its tolerance. The ErrNotConverged of packages cg,
+	// lanczos, frankwolfe, sylvester and bcd, and [ErrBudget], wrap it.
+	ErrNotConverged = linop.ErrNotConverged
 )
-
-// Column is a column of a file and how its cells become numbers: a number stays one,
-// a category becomes a column of 0 and 1 for each of its levels, and a date the days
-// since the first.
-type Column = schema.Column
 
 // Options of [Fit]. The zero value learns everything from the data. The names of the
 // JSON form are stable: the C and Python interfaces take options in it.
@@ -47,17 +45,10 @@ type Options struct {
 	Tau    float64 `json:"tau,omitempty"`    // τ, the bound on tr L; 0 means the number of outputs
 	// Norm is the regularizer of η as regularizer.Parse reads it. "" means lp:1, or,
 	// where cross-validation chooses λ, that it chooses among DefaultNorms too.
-	Norm        string                  `json:"norm,omitempty"`
+	Norm        Norm                    `json:"norm,omitempty"`
 	Regularizer regularizer.Regularizer `json:"-"` // the caller's own, in place of Norm
 
-	// Learn says what is learned beside C: "eta,l", "eta" with L = (τ/n)·I, "l"
-	// with weights that the SPECs of Kernels share equally, or "none" of them. ""
-	// means "eta,l", or, where cross-validation chooses the kernels, that it chooses
-	// among these too. "likelihood" learns a sum, Model "sum", as variance components of a mixed model: the L_j, a
-	// residual variance of each output and intercepts by restricted likelihood with a weak prior of
-	// the L_j, without λ, τ, norm
-	// or cross-validation.
-	Learn Learned `json:"learn,omitempty"`
+	Learn Learned `json:"learn,omitempty"` // what is learned beside C
 	// OutputAxis are points t_i that the outputs are (n×q), as epochs, hours or wavelengths; nil means none. L may be a
 	// kernel between them then: see OutputKernel and [Model.At].
 	OutputAxis mat.Matrix `json:"-"`
@@ -65,29 +56,19 @@ type Options struct {
 	// OutputKernel is the SPEC of a kernel k between points of OutputAxis, with widths relative to the distances
 	// there, that makes L the matrix of k(t_i, t_j) times τ/trace. L is not learned then. "" means that
 	// cross-validation chooses it, or that L is learned, with λ, and DefaultOutputKernel where Lambda is given.
-	OutputKernel string `json:"output_kernel,omitempty"`
-	// Model is "product" for weights η and one output kernel L of all kernels, the
-	// default, or "sum" for an L_j of each kernel's own, whose traces norm lp bounds.
-	Model ModelKind `json:"model,omitempty"`
+	OutputKernel string    `json:"output_kernel,omitempty"`
+	Model        ModelKind `json:"model,omitempty"` // how kernels and output kernels go together
 	// Global bounds the objective of a product model from below over all weights and all
 	// output kernels, both of which are learned, by solving the model "sum"; see [GlobalBound].
 	Global bool `json:"global,omitempty"`
-	// Standardize says what is brought to mean 0 and variance 1: "x,y", "x", "y"
-	// or "none". "" means "x,y" in Fit and "none" in FitGram.
-	Standardize string `json:"standardize,omitempty"`
-	// Missing says what becomes of missing input cells (NaN): "mean", the
-	// default, puts the mean of their column, "error" refuses them.
-	Missing string `json:"missing,omitempty"`
-	// MissingTargets says what becomes of missing target cells (NaN): "use", the
-	// default, learns from the others, "error" refuses them.
-	MissingTargets string `json:"missing_targets,omitempty"`
+	// Standardize says what is brought to mean 0 and variance 1.
+	Standardize Scaling `json:"standardize,omitempty"`
+	// Missing says what becomes of missing input cells: [MissingMean], the default, or [MissingError].
+	Missing Missing `json:"missing,omitempty"`
+	// MissingTargets says what becomes of missing target cells: [MissingUnused], the default, or [MissingError].
+	MissingTargets Missing `json:"missing_targets,omitempty"`
 
-	// Loss is what errors of targets cost: "squared", the default; "huber" or "huber:δ", squared up to δ and linear
-	// beyond; "quantile:τ[,τ…]", whose functions have the part τ of the targets below them, several of which share
-	// kernels and L; or "logistic", of targets 0 and 1, whose outputs are log odds. δ is in robust standard
-	// deviations of a target, and in units of the targets where these are not standardised. Where it is not given it
-	// is 1.345 robust standard deviations of the residuals.
-	Loss string `json:"loss,omitempty"`
+	Loss Loss `json:"loss,omitempty"` // what errors of targets cost
 	// Weights are those of the rows (l×1) or cells (l×n) of Y, ≥ 0: the loss is (1/l)Σ w·φ, where l is the number of
 	// rows that hold a target. 0 is a missing cell, 2 an observation made twice. nil means 1.
 	Weights mat.Matrix `json:"-"`
@@ -115,7 +96,7 @@ type Options struct {
 	OutputNames []string `json:"output_names,omitempty"` // nil means y1, y2, …
 	// InputSchema is how the columns of a file became those of X; nil means columns of plain numbers. The model keeps
 	// it, to read new files by.
-	InputSchema []Column `json:"input_schema,omitempty"`
+	InputSchema schema.Columns `json:"input_schema,omitempty"`
 
 	CV CVOptions `json:"cv,omitzero"` // how λ and the norm are chosen where they are not given
 	// Budget is the time for a whole fit, or for a comparison of settings: the choice of settings, the fit, and models
@@ -164,23 +145,15 @@ func (b *Budget) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Learned says what a fit learns beside C: words in any order, "eta,l", "eta", "l", "none" or "likelihood".
-type Learned = learn.Learned
-
-// ModelKind is "product" or "sum".
-type ModelKind = learn.Model
-
-// Progress is where the choice of settings stands.
-type Progress = learn.Progress
-
 // checked are options that check has passed, and what a fit knows beside them.
 type checked struct {
 	Options
 	given    Options // before defaults were filled in
 	axis     *columns.Axis
-	losses   []loss.Loss // that Loss names, ascending
-	compared *comparison // that settled what was open; nil where nothing was
-	classes  []string    // that the targets stand for
+	ranks    stream.Ranks // that share the folds in which settings are compared
+	losses   []loss.Loss  // that Loss names, ascending
+	compared *comparison  // that settled what was open; nil where nothing was
+	classes  []string     // that the targets stand for
 	// oneSetting makes models without each fold, 0 IntervalFolds of them meaning those of a cross-validation, that have
 	// the setting of all rows.
 	oneSetting bool
@@ -197,7 +170,7 @@ func (opt Options) check(gram bool, classes []string) (checked, error) {
 // complete does what check says to the options that it holds.
 func (opt *checked) complete(gram bool) (err error) {
 	if opt.Standardize == "" && gram {
-		opt.Standardize = "none"
+		opt.Standardize = ScaleNone
 	}
 	switch {
 	case opt.Lambda != 0 && !fault.Positive(opt.Lambda):
@@ -215,17 +188,19 @@ func (opt *checked) complete(gram bool) (err error) {
 	case opt.MaxOuter < 0:
 		return fault.Input("%d outer iterations", opt.MaxOuter)
 	}
-	if err := cmp.Or(opt.Learn.Check(), opt.Model.Check()); err != nil {
+	what, kind := learn.Learned(opt.Learn), learn.Model(opt.Model)
+	if err := cmp.Or(what.Check(), kind.Check()); err != nil {
 		return err
 	}
+	opt.Learn = Learned(what)
 	for _, c := range []struct {
 		what  string
 		value *string
 		have  []string
 	}{
-		{"choice of what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
-		{"treatment of missing cells", &opt.Missing, []string{"mean", "error"}},
-		{"treatment of missing targets", &opt.MissingTargets, []string{"use", "error"}},
+		{"choice of what to standardize", (*string)(&opt.Standardize), []string{"x,y", "x", "y", "none", "y,x"}},
+		{"treatment of missing cells", (*string)(&opt.Missing), []string{"mean", "error"}},
+		{"treatment of missing targets", (*string)(&opt.MissingTargets), []string{"use", "error"}},
 		{"solver", &opt.Solver, opt.solvers()},
 		{"solver of the linear systems", &opt.Sylvester, append([]string{"auto"}, sylvester.Names()...)},
 	} {
@@ -236,18 +211,18 @@ func (opt *checked) complete(gram bool) (err error) {
 	if err := opt.checkAxis(); err != nil {
 		return err
 	}
-	if opt.losses, err = loss.Parse(opt.Loss); err != nil {
+	if opt.losses, err = loss.Parse(string(opt.Loss)); err != nil {
 		return fault.Mark(err)
 	}
 	if err := cmp.Or(opt.checkLoss(), opt.checkNoise(gram)); err != nil {
 		return err
 	}
 	if opt.Global && opt.Learn == "" {
-		opt.Learn = learn.Both // what the bound is over
+		opt.Learn = LearnBoth // what the bound is over
 	}
-	if opt.Learn == learn.Likelihood {
+	if opt.Learn == LearnLikelihood {
 		switch {
-		case opt.Model == learn.Product:
+		case opt.Model == ModelProduct:
 			return fault.Input("likelihood learns an output kernel for each kernel: it goes with the model sum, " +
 				"not with product")
 		case opt.Lambda != 0 || opt.Tau != 0 || opt.Norm != "" || opt.Regularizer != nil:
@@ -257,14 +232,14 @@ func (opt *checked) complete(gram bool) (err error) {
 			return fault.Input(
 				"a fit by likelihood has no global certificate, no interval folds and no checkpoint")
 		}
-		opt.Model = learn.Sum
+		opt.Model = ModelSum
 	}
 	if opt.Norm != "" {
-		if _, err := regularizer.Parse(opt.Norm); err != nil {
+		if _, err := regularizer.Parse(string(opt.Norm)); err != nil {
 			return fault.Mark(err)
 		}
 	}
-	if opt.Model == learn.Sum {
+	if opt.Model == ModelSum {
 		set := opt.setting()
 		if err := set.CheckSum(); err != nil {
 			return err
@@ -280,38 +255,48 @@ func (opt *checked) complete(gram bool) (err error) {
 
 // solvers are those that Solver may name, the default one first.
 func (opt *Options) solvers() []string {
-	if opt.Model == learn.Sum {
+	if opt.Model == ModelSum {
 		return []string{"reduced"}
 	}
 	return append([]string{"reduced"}, bcd.Solvers()...)
 }
 
-// The methods below are the part of the options that each step of a fit takes.
+// The methods below are the parts of the options that each step of a fit takes.
 
 func (opt *checked) env() learn.Env {
-	return learn.Env{Backend: opt.Backend, Seed: opt.Seed, MaxBytes: opt.MaxBytes, Notify: opt.Notify, Watch: opt.Watch}
+	e := learn.Env{Backend: opt.Backend, Seed: opt.Seed, MaxBytes: opt.MaxBytes, Notify: opt.Notify}
+	if opt.Watch != nil {
+		e.Watch = func(at learn.Progress) {
+			p := idle
+			p.Phase, p.Done, p.Left, p.Metric, p.Best = at.Phase, at.Done, at.Left, Metric(at.Metric), at.Best
+			opt.Watch(p)
+		}
+	}
+	return e
 }
 
 func (opt *checked) columns() columns.Options {
 	return columns.Options{
-		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
-		Strict: opt.Missing == "error", StrictOutputs: opt.MissingTargets == "error", InputNames: opt.InputNames,
-		OutputNames: opt.OutputNames,
-		Schema:      opt.InputSchema, Loss: opt.lead(), FindDelta: opt.Loss == "huber", Axis: opt.axis,
+		ScaleInputs:  strings.Contains(string(opt.Standardize), "x"),
+		ScaleOutputs: strings.Contains(string(opt.Standardize), "y"),
+		Strict:       opt.Missing == MissingError, StrictOutputs: opt.MissingTargets == MissingError,
+		InputNames: opt.InputNames, OutputNames: opt.OutputNames,
+		Schema: opt.InputSchema, Loss: opt.lead(), FindDelta: opt.Loss == LossHuber, Axis: opt.axis,
 	}
 }
 
 func (opt *checked) samples() samples.Options {
 	return samples.Options{
 		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision,
-		Exact: opt.Learn == learn.Likelihood,
+		Exact: opt.Learn == LearnLikelihood,
 	}
 }
 
 func (opt *checked) setting() learn.Setting {
 	s := learn.Setting{
-		Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn,
-		Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda, OutputKernel: opt.OutputKernel,
+		Kernels: opt.Kernels, Norm: string(opt.Norm), Regularizer: opt.Regularizer,
+		Learn: learn.Learned(opt.Learn), Model: learn.Model(opt.Model), Tau: opt.Tau, Lambda: opt.Lambda,
+		OutputKernel: opt.OutputKernel,
 	}
 	if len(opt.losses) > 1 {
 		s.Losses = opt.losses

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -135,60 +135,6 @@ func handwriting(t *testing.T) (X *mat.Dense, labels []string) {
 	return mat.NewDense(len(labels), 64, data), labels
 }
 
-func top(A *mat.Dense, from, to int) *mat.Dense {
-	_, c := A.Dims()
-	return mat.DenseCopyOf(A.Slice(from, to, 0, c))
-}
-
-// streamOf hands out X and Y in blocks of 97 rows.
-func streamOf(X, Y *mat.Dense) iokl.Rows {
-	_, d := X.Dims()
-	l, n := Y.Dims()
-	return iokl.Rows{Inputs: d, Outputs: n, Count: int64(l), Name: "rows", Open: func() (stream.Source, error) {
-		var parts inTurn
-		for at := 0; at < l; at += 97 {
-			to := min(at+97, l)
-			parts = append(parts, stream.FromMatrices("rows", top(X, at, to).RawMatrix(), top(Y, at, to).RawMatrix()))
-		}
-		return &parts, nil
-	}}
-}
-
-// inTurn is sources one after the other.
-type inTurn []stream.Source
-
-func (s *inTurn) Next() (stream.Block, error) {
-	for len(*s) > 0 {
-		if b, err := (*s)[0].Next(); err != io.EOF {
-			return b, err
-		}
-		*s = (*s)[1:]
-	}
-	return stream.Block{}, io.EOF
-}
-
-// crew is two goroutines that each play a rank.
-type crew struct {
-	rank int
-	in   *[2]chan []float64
-}
-
-func (c crew) Rank() int { return c.rank }
-func (c crew) Size() int { return 2 }
-
-func (c crew) Allreduce(x []float64) error {
-	own := slices.Clone(x)
-	c.in[1-c.rank] <- own
-	other := <-c.in[c.rank]
-	if c.rank == 1 {
-		own, other = other, own
-	}
-	for i := range x { // in the order of the ranks, so that both have the same sum
-		x[i] = own[i] + other[i]
-	}
-	return nil
-}
-
 // describe records a model and what it predicts.
 func describe(t *testing.T, m *iokl.Model, err error, predict func(m *iokl.Model) (*mat.Dense, error)) outcome {
 	t.Helper()
@@ -271,36 +217,36 @@ func given(opt iokl.Options) iokl.Options {
 }
 
 // streamed are settings for streams.
-func streamed(opt iokl.Options) iokl.StreamOptions {
+func streamed(opt iokl.Options) iokl.Options {
 	if opt.Kernels == nil {
 		opt.Kernels = []string{"rff:gaussian:all:median*0.5,1:40", "linear:all"}
 	}
 	opt.Tol, opt.Seed = 1e-9, 3
-	return iokl.StreamOptions{Options: opt}
+	return opt
 }
 
-func streamFit(opt iokl.StreamOptions) func(t *testing.T) outcome {
+func streamFit(opt iokl.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, Y := ripple(900, 3)
 		Xt, _ := ripple(5, 4)
-		m, err := iokl.FitStream(bg, streamOf(X, Y), opt)
+		m, err := iokl.FitStream(bg, fittest.Stream(X, Y), opt)
 		return describe(t, m, err, at(Xt))
 	}
 }
 
-// streamCV is the outcome of CrossValidateStream, and of the fit after it, by so many ranks.
-func streamCV(opt iokl.StreamOptions, ranks int) func(t *testing.T) outcome {
+// streamCV is the outcome of Compare, and of the fit after it, by so many ranks.
+func streamCV(opt iokl.Options, ranks int) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, Y := ripple(900, 3)
 		Xt, _ := ripple(5, 4)
 		outcomes := make([]outcome, ranks)
-		links := [2]chan []float64{make(chan []float64, 1), make(chan []float64, 1)}
+		links := fittest.NewLinks()
 		run := func(k int) {
-			opt := opt
+			rows := fittest.Stream(X, Y)
 			if ranks > 1 {
-				opt.Ranks = crew{k, &links}
+				rows.Ranks = fittest.Crew{Number: k, Links: links}
 			}
-			r, err := iokl.CrossValidateStream(bg, streamOf(X, Y), opt)
+			r, err := iokl.Compare(bg, iokl.Data{Rows: &rows}, opt).Result()
 			if err != nil {
 				t.Error(err)
 				return
@@ -343,20 +289,20 @@ func streamResumed(t *testing.T) outcome {
 	X, Y := ripple(900, 3)
 	Xt, _ := ripple(5, 4)
 	opt := streamed(iokl.Options{Lambda: 1e-3, Checkpoint: filepath.Join(t.TempDir(), "sums")})
-	opt.SurveyRows = 400
-	opt.CheckpointRows = 100
+	rows := fittest.Stream(X, Y)
+	rows.SurveyRows, rows.CheckpointRows = 400, 100
 	stop := errors.New("stop")
-	opt.Progress = func(survey bool, p stream.Progress) error {
+	rows.Progress = func(survey bool, p stream.Progress) error {
 		if !survey && p.Rows > 500 {
 			return stop
 		}
 		return nil
 	}
-	if _, err := iokl.FitStream(bg, streamOf(X, Y), opt); !errors.Is(err, stop) {
+	if _, err := iokl.FitStream(bg, rows, opt); !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	opt.Progress = nil
-	m, err := iokl.FitStream(bg, streamOf(X, Y), opt)
+	rows.Progress = nil
+	m, err := iokl.FitStream(bg, rows, opt)
 	return describe(t, m, err, at(Xt))
 }
 
@@ -371,7 +317,7 @@ func patchy(t *testing.T) outcome {
 	X.Set(9, 0, math.NaN())
 	opt := given(iokl.Options{InputNames: []string{"a", "b", "c", "d"}, OutputNames: []string{"u", "v", "w"}})
 	m, err := iokl.Fit(bg, X, Y, opt)
-	return describe(t, m, err, at(top(X, 0, 10)))
+	return describe(t, m, err, at(fittest.Rows(X, 0, 10)))
 }
 
 func gramFit(opt iokl.Options) func(t *testing.T) outcome {
@@ -388,7 +334,7 @@ func gramCV(opt iokl.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, Y := ripple(60, 5)
 		K, _ := grams(X, X)
-		r, err := iokl.CrossValidateGram(bg, K, Y, opt)
+		r, err := iokl.Compare(bg, iokl.Data{Grams: K, Y: Y}, opt).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -399,8 +345,8 @@ func gramCV(opt iokl.Options) func(t *testing.T) outcome {
 func classified(opt iokl.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, labels := handwriting(t)
-		m, err := iokl.FitClasses(bg, top(X, 5, len(labels)), labels[5:], opt)
-		return describe(t, m, err, at(top(X, 0, 5)))
+		m, err := iokl.FitClasses(bg, fittest.Rows(X, 5, len(labels)), labels[5:], opt)
+		return describe(t, m, err, at(fittest.Rows(X, 0, 5)))
 	}
 }
 
@@ -408,7 +354,7 @@ func causes(opt granger.Options) func(t *testing.T) outcome {
 	return func(t *testing.T) outcome {
 		X, _ := series(t)
 		r, c := X.Dims()
-		d := granger.Data{X: top(X, 0, r).RawMatrix()}
+		d := granger.Data{X: fittest.Rows(X, 0, r).RawMatrix()}
 		for j := range c {
 			d.Names = append(d.Names, "s"+strconv.Itoa(j+1))
 		}
@@ -506,7 +452,7 @@ func TestOutcomes(t *testing.T) {
 
 		{"folds by group", validated(iokl.Options{Kernels: []string{"gaussian:all"}, CV: iokl.CVOptions{
 			Folds:  3,
-			Groups: groups(70), Lambdas: few, Norms: []string{"lp:1", "lp:2"}, Tol: 1e-7,
+			Groups: groups(70), Lambdas: few, Norms: []iokl.Norm{"lp:1", "lp:2"}, Tol: 1e-7,
 		}}), settled},
 		{"folds by time", forward(iokl.Options{
 			Kernels: []string{"gaussian:all", "linear:all"}, Norm: "lp:1",
@@ -528,7 +474,7 @@ func TestOutcomes(t *testing.T) {
 			validated(iokl.Options{CV: iokl.CVOptions{Folds: 3, Kernels: [][]string{
 				{"gaussian:all"},
 				{"laplacian:relevant", "linear:all"},
-			}, Norms: []string{"lp:1"}, Tol: 1e-7}}), settled,
+			}, Norms: []iokl.Norm{"lp:1"}, Tol: 1e-7}}), settled,
 		},
 		{"features, open", validated(iokl.Options{
 			Kernels: []string{"rff:gaussian:all:median:20", "linear:all"},
@@ -556,13 +502,13 @@ func TestOutcomes(t *testing.T) {
 			"stream, groups and grid",
 			streamCV(streamed(iokl.Options{CV: iokl.CVOptions{
 				Folds: 3, Groups: groups(900), Lambdas: few,
-				Taus: []float64{1, 3}, Norms: []string{"lp:1.5"}, Metric: "rmse", Tol: 1e-7,
+				Taus: []float64{1, 3}, Norms: []iokl.Norm{"lp:1.5"}, Metric: "rmse", Tol: 1e-7,
 			}}), 1), settled,
 		},
 		{
 			"stream by two ranks",
 			streamCV(streamed(iokl.Options{CV: iokl.CVOptions{
-				Folds: 4, Lambdas: few, Norms: []string{"lp:1"},
+				Folds: 4, Lambdas: few, Norms: []iokl.Norm{"lp:1"},
 				Metric: "mse", Tol: 1e-7,
 			}}), 2), settled,
 		},
@@ -650,7 +596,8 @@ func compare(t *testing.T, got, want *outcome, w within) {
 			1, a.RelativeGap, a.GapEta / b.Objective,
 			a.GapL / b.Objective,
 		}, []float64{1, b.RelativeGap, b.GapEta / b.Objective, b.GapL / b.Objective})
-		same("settings", []string{a.Norm, string(a.Learn), a.Solver}, []string{b.Norm, string(b.Learn), b.Solver})
+		same("settings", []string{string(a.Norm), string(a.Learn), a.Solver},
+			[]string{string(b.Norm), string(b.Learn), b.Solver})
 		if a.Converged != b.Converged || a.Tol != b.Tol || a.Samples != b.Samples || a.Seed != b.Seed {
 			t.Errorf("certificate %+v, recorded %+v", a, b)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/schema"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -37,7 +38,7 @@ type asked struct {
 	labels, labelsT []string     // classes, whose columns of 0 and 1 yt are
 	grams, cross    []mat.Matrix // of kernels, in the place of inputs
 	axis            *mat.Dense   // points that the outputs are
-	schema          []iokl.Column
+	schema          []schema.Column
 	weights         *mat.Dense
 }
 
@@ -94,7 +95,7 @@ func askedWords() *asked {
 		d.raw.Set(i, 3, float64(i%len(towns)))
 	}
 	d.x, d.xt = code(d.x, d.y, nil), code(d.xt, d.yt, d.f)
-	d.schema = []iokl.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "town", Kind: "category", Levels: towns}}
+	d.schema = []schema.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "town", Kind: "category", Levels: towns}}
 	return d
 }
 
@@ -266,11 +267,11 @@ func (k *askedKind) fit(ctx context.Context, d *asked) (m *iokl.Model, err error
 	case d.grams != nil:
 		m, err = iokl.FitGram(ctx, d.grams, d.y, opt)
 	case k.stream:
-		m, err = iokl.FitStream(ctx, iokl.Rows{
+		m, err = iokl.FitStream(ctx, stream.Rows{
 			Inputs: 3, Outputs: 2, Name: "table", Open: func() (stream.Source, error) {
 				return stream.FromMatrices("table", d.x.RawMatrix(), d.y.RawMatrix()), nil
 			},
-		}, iokl.StreamOptions{Options: opt})
+		}, opt)
 	default:
 		m, err = iokl.Fit(ctx, d.x, d.y, opt)
 	}

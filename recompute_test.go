@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 )
 
 // Where memory holds the sum of the kernels and not each of them, kernels are computed anew for each step: the model is
@@ -16,13 +17,13 @@ func TestKernelsComputedAnew(t *testing.T) {
 		Kernels: []string{"gaussian:each:median*0.25,0.5,1,2,4", "laplacian:each:median", "poly:1:all:0"},
 		Norm:    "lp:1.5", Lambda: 1e-3, Tol: 1e-9, Notify: func(line string) { lines = append(lines, line) },
 	}
-	kept := mustFit(t, X, Y, opt)
+	kept := fittest.Fit(t, X, Y, opt)
 	if s := strings.Join(lines, "\n"); strings.Contains(s, "computed anew") {
 		t.Fatalf("with all memory:\n%s", s)
 	}
 	opt.MaxBytes = 10 << 20
 	lines = nil
-	anew := mustFit(t, X, Y, opt)
+	anew := fittest.Fit(t, X, Y, opt)
 	told := strings.Join(lines, "\n")
 	if !strings.Contains(told, "sum of 25 kernels on 300 samples in float64 that are computed anew") {
 		t.Fatalf("with 10 MiB:\n%s", told)
@@ -30,7 +31,7 @@ func TestKernelsComputedAnew(t *testing.T) {
 	if a, b := anew.Certificate(), kept.Certificate(); !(a.Objective <= b.Objective*(1+1e-9)) || !a.Converged {
 		t.Errorf("%+v, of kernels that are kept %+v", a, b)
 	}
-	if d := far(predicted(t, anew, X), predicted(t, kept, X)); !(d <= 1e-4) {
+	if d := fittest.Far(fittest.Predict(t, anew, X), fittest.Predict(t, kept, X)); !(d <= 1e-4) {
 		t.Errorf("predictions differ by %.2g", d)
 	}
 }

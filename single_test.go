@@ -12,7 +12,7 @@ import (
 func TestSinglePrecisionConverges(t *testing.T) {
 	for seed := range uint64(12) {
 		X, Y := ripple(70, seed)
-		for _, norm := range []string{"lp:1", "lp:1.5"} {
+		for _, norm := range []iokl.Norm{iokl.NormL1, "lp:1.5"} {
 			opt := given(iokl.Options{Precision: blas.Float32, Norm: norm, Tol: 1e-5})
 			m, err := iokl.Fit(bg, X, Y, opt)
 			if err != nil {

@@ -1,4 +1,4 @@
-package iokl
+package iokl_test
 
 import (
 	"bytes"
@@ -14,8 +14,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/base/soak"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -27,9 +29,9 @@ func soakOnce(t *testing.T, dir string, seed uint64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0x736f616b))
 	X, Y := learntest.Wave(20+rng.IntN(40), seed)
-	opt := Options{
+	opt := iokl.Options{
 		Lambda: math.Pow(10, -4*rng.Float64()), Seed: seed, Tol: 1e-3,
-		Norm: []string{"", "lp:1.5", "block1"}[rng.IntN(3)], Solver: []string{"", "closed"}[rng.IntN(2)],
+		Norm: []iokl.Norm{"", "lp:1.5", iokl.NormBlock1}[rng.IntN(3)], Solver: []string{"", "closed"}[rng.IntN(2)],
 		Kernels: [][]string{
 			{"gaussian:all:median*0.5,1,2"},
 			{"rff:gaussian:all:median:30", "linear:all"},
@@ -40,7 +42,7 @@ func soakOnce(t *testing.T, dir string, seed uint64) {
 		opt.Solver = ""
 	}
 	if rng.IntN(8) == 0 {
-		opt.Lambda, opt.CV = 0, CVOptions{Folds: 3, Repeats: 1}
+		opt.Lambda, opt.CV = 0, iokl.CVOptions{Folds: 3, Repeats: 1}
 	}
 	if rng.IntN(4) == 0 {
 		opt.Checkpoint = filepath.Join(dir, "state")
@@ -52,7 +54,7 @@ func soakOnce(t *testing.T, dir string, seed uint64) {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(rng.IntN(int(20*time.Millisecond))))
 		defer cancel()
 	}
-	m, err := Fit(ctx, X, Y, opt)
+	m, err := iokl.Fit(ctx, X, Y, opt)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, bcd.ErrNotConverged) &&
 		!errors.Is(err, context.DeadlineExceeded) { // of a share of the time
 		t.Fatalf("seed %d: %v", seed, err)
@@ -64,7 +66,7 @@ func soakOnce(t *testing.T, dir string, seed uint64) {
 	if err := m.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Load(path)
+	again, err := iokl.Load(path)
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
@@ -72,10 +74,10 @@ func soakOnce(t *testing.T, dir string, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := again.Predict(X); err != nil || !sameBits(got, want) {
+	if got, err := again.Predict(X); err != nil || !fittest.SameBits(got, want) {
 		t.Fatalf("seed %d: the loaded model predicts other values: %v", seed, err)
 	}
-	if _, err := Decode(bytes.NewReader(nil), 0); !errors.Is(err, ErrModel) {
+	if _, err := iokl.Decode(bytes.NewReader(nil), 0); !errors.Is(err, iokl.ErrModel) {
 		t.Fatal(err)
 	}
 	if _, err := m.Predict(mat.NewDense(1, 1, nil)); err == nil {

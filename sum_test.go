@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/fittest"
 )
 
 // twoKinds is targets of two kinds: y1 and y2 go together in a wave of the first input,
@@ -134,20 +135,6 @@ func TestSumLinear(t *testing.T) {
 	}
 }
 
-// loaded is what the model file of m holds.
-func loaded(t *testing.T, m *iokl.Model) *iokl.Model {
-	t.Helper()
-	var file bytes.Buffer
-	if err := m.Encode(&file); err != nil {
-		t.Fatal(err)
-	}
-	again, err := iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return again
-}
-
 // FitGram learns the same function from the Gram matrices of the same kernels.
 func TestSumGram(t *testing.T) {
 	X, Y := twoKinds(60, 1)
@@ -207,7 +194,7 @@ func TestSumGram(t *testing.T) {
 	if !mat.EqualApprox(P, &want, 1e-3*mat.Norm(&want, math.Inf(1))) {
 		t.Error("predictions are not Σ K_j·C·L_j")
 	}
-	again := loaded(t, m)
+	again := fittest.Loaded(t, m)
 	if Q, err := again.PredictGram(cross); err != nil || !mat.Equal(P, Q) {
 		t.Errorf("a loaded model predicts something else, or %v", err)
 	}

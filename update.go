@@ -1,5 +1,3 @@
-// This file changes the rows that a model was learned from.
-
 package iokl
 
 import (
@@ -133,7 +131,7 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *checked, error) {
 	if !(opt.Tol >= 0) {
 		return learn.Setting{}, nil, fault.Input("tolerance %g is negative", opt.Tol)
 	}
-	norm, err := regularizer.Parse(c.Norm)
+	norm, err := regularizer.Parse(string(c.Norm))
 	if err != nil {
 		return learn.Setting{}, nil, fault.Input("the model was fitted with the regularizer %s of a program's own, "+
 			"which it does not hold", c.Norm)
@@ -147,7 +145,7 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *checked, error) {
 		fit.Tol = c.Tol
 	}
 	if m.OutputKernels() != nil {
-		fit.Model = learn.Sum
+		fit.Model = ModelSum
 	}
 	fit.OutputKernel = m.AxisKernel()
 	set := fit.setting()

@@ -1,10 +1,7 @@
-// This file turns options of weights, noise and loss into what a fit learns by.
-
 package iokl
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -26,13 +23,13 @@ func (opt *checked) checkLoss() error {
 	switch {
 	case repeated:
 		return fault.Input("the loss %q names a quantile twice", opt.Loss)
-	case opt.Learn == learn.Likelihood && !(squared && !weighted):
+	case opt.Learn == LearnLikelihood && !(squared && !weighted):
 		return fault.Input("a fit by likelihood takes neither weights nor another loss")
 	case !squared && (opt.Solver == "paper" || opt.Solver == "okl"):
 		return fault.Input("the solver %s is for the squared loss, not for %s", opt.Solver, opt.Loss)
 	case !(squared && !weighted) && opt.CV.LeaveOneOut:
 		return fault.Input("leaving out single rows in closed form is for the squared loss without weights: use folds")
-	case len(opt.losses) > 1 && (opt.Model == learn.Sum || slices.Contains(opt.CV.Models, learn.Sum)):
+	case len(opt.losses) > 1 && (opt.Model == ModelSum || slices.Contains(opt.CV.Models, ModelSum)):
 		return fault.Input("several quantiles share one output kernel: the model sum takes one quantile")
 	}
 	return nil
@@ -48,7 +45,7 @@ func (opt *checked) checkNoise(gram bool) error {
 		return fault.Input("the noise is either given or learned")
 	case opt.losses[0].Kind != loss.Squared && opt.losses[0].Kind != loss.Huber:
 		return fault.Input("the noise is learned of errors by the losses squared and huber, not %s", opt.Loss)
-	case opt.Learn == learn.Likelihood:
+	case opt.Learn == LearnLikelihood:
 		return fault.Input("a fit by likelihood has one variance for each target: the noise is learned without it")
 	case opt.classes != nil:
 		return fault.Input("classes have no noise to learn")
@@ -99,9 +96,9 @@ func (opt Options) targets(x, y blas.General, gram bool, classes []string) (t ta
 	if err := columns.CheckCells(x, y, given, &co); err != nil || opt.Noise == nil {
 		return t, c, err
 	}
-	v, err := c.precision(raw(opt.Noise), t.y, t.w)
+	v, err := columns.Precision(raw(opt.Noise), t.y, t.w, c.columns().ScaleOutputs)
 	if err == nil {
-		multiply(v, t.w)
+		columns.Multiply(v, t.w)
 	}
 	t.w = v
 	return t, c, err
@@ -139,48 +136,6 @@ func seenLabels(labels []string, weights mat.Matrix) []string {
 		}
 	}
 	return labels
-}
-
-// multiply multiplies the weights v of cells by the weights w of cells or rows.
-func multiply(v, w blas.General) {
-	for i := range v.Rows {
-		row := blas.Row(v, i)
-		for j := range row {
-			row[j] *= columns.WeightAt(w, i, j)
-		}
-	}
-}
-
-// precision is the weights that noise of the deviations sigma makes of the targets y with the weights w.
-func (opt *checked) precision(sigma, y, w blas.General) (v blas.General, err error) {
-	l, n := y.Rows, y.Cols
-	if !(sigma.Rows == l || sigma.Rows == 1) || !(sigma.Cols == n || sigma.Cols == 1) {
-		return v, fault.Input("the standard deviations of the noise are %d×%d: want %d×1 of rows, 1×%d of outputs, or "+
-			"%d×%d of cells", sigma.Rows, sigma.Cols, l, n, l, n)
-	}
-	scale := slices.Repeat([]float64{1}, n)
-	if opt.columns().ScaleOutputs {
-		scale = columns.MeasureWeighted(y, w).Scale
-	}
-	v = blas.NewGeneral(l, n)
-	sum, count := 0.0, 0.0
-	for i := range l {
-		for j := range n {
-			s := sigma.Data[min(i, sigma.Rows-1)*sigma.Stride+min(j, sigma.Cols-1)]
-			observed := !math.IsNaN(y.Data[i*y.Stride+j])
-			if !observed {
-				continue
-			}
-			if !fault.Positive(s) {
-				return v, fault.Input("the noise in row %d, column %d has the standard deviation %g: it must be "+
-					"positive", i+1, j+1, s)
-			}
-			v.Data[i*n+j] = scale[j] / s * (scale[j] / s)
-			sum, count = sum+v.Data[i*n+j], count+1
-		}
-	}
-	blas.Scal(count/sum, v.Data)
-	return v, nil
 }
 
 // checkStream is check for streams, which refuses what is for data in memory.

@@ -15,12 +15,14 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/internal/fittest"
+	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
 // noisyTargets is coupled targets with normal errors of this standard deviation, which heavy gives 25 times that in one
 // cell of twenty. clean are those without errors.
 func noisyTargets(l int, sigma float64, heavy bool, seed uint64) (X, Y, clean *mat.Dense) {
-	X, clean = coupled(l, seed)
+	X, clean = learntest.Coupled(l, seed)
 	rng := rand.New(rand.NewPCG(seed, 5))
 	Y = mat.DenseCopyOf(clean)
 	Y.Apply(func(_, _ int, v float64) float64 {
@@ -31,31 +33,6 @@ func noisyTargets(l int, sigma float64, heavy bool, seed uint64) (X, Y, clean *m
 		return v + e
 	}, Y)
 	return X, Y, clean
-}
-
-func mustFit(t *testing.T, X, Y mat.Matrix, opt iokl.Options) *iokl.Model {
-	t.Helper()
-	m, err := iokl.Fit(t.Context(), X, Y, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func predicted(t *testing.T, m *iokl.Model, X mat.Matrix) *mat.Dense {
-	t.Helper()
-	P, err := m.Predict(X)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return P
-}
-
-// far is ‖A − B‖/‖B‖.
-func far(A, B mat.Matrix) float64 {
-	var D mat.Dense
-	D.Sub(A, B)
-	return mat.Norm(&D, 2) / mat.Norm(B, 2)
 }
 
 // A row of weight 2 is two rows, and one of weight 3 three, in scales, in every data form and with every loss.
@@ -76,9 +53,9 @@ func TestWeightsAreRepeats(t *testing.T) {
 		}
 	}
 	XX, YY := mat.NewDense(rows, d, x), mat.NewDense(rows, n, y)
-	for _, loss := range []string{"squared", "huber:0.5", "quantile:0.3"} {
+	for _, loss := range []iokl.Loss{iokl.LossSquared, "huber:0.5", "quantile:0.3"} {
 		for _, kernel := range []string{"gaussian:all:2", "linear:all"} {
-			t.Run(loss+"/"+kernel, func(t *testing.T) {
+			t.Run(string(loss)+"/"+kernel, func(t *testing.T) {
 				const mu = 0.2
 				opt := iokl.Options{Kernels: []string{kernel}, Tol: 1e-10, Loss: loss, Weights: W, Lambda: mu / l}
 				if opt.Loss == "squared" {
@@ -86,14 +63,14 @@ func TestWeightsAreRepeats(t *testing.T) {
 				} else {
 					opt.Tol, opt.Learn = 1e-9, "none"
 				}
-				a := predicted(t, mustFit(t, X, Y, opt), X)
+				a := fittest.Predict(t, fittest.Fit(t, X, Y, opt), X)
 				opt.Weights, opt.Lambda = nil, mu/float64(rows)
-				b := predicted(t, mustFit(t, XX, YY, opt), X)
+				b := fittest.Predict(t, fittest.Fit(t, XX, YY, opt), X)
 				most := 1e-9
 				if loss != "squared" {
 					most = 1e-4 // a relative gap of 1e-9
 				}
-				if d := far(a, b); !(d <= most) {
+				if d := fittest.Far(a, b); !(d <= most) {
 					t.Errorf("predictions differ by %.2g", d)
 				}
 			})
@@ -120,17 +97,20 @@ func TestWeightZeroIsMissing(t *testing.T) {
 		}
 		return v
 	}, wild)
-	for _, c := range [][2]string{
+	for _, c := range []struct {
+		loss   iokl.Loss
+		kernel string
+	}{
 		{"squared", "gaussian:all:median*0.5,1,2"},
 		{"huber", "gaussian:all:median*0.5,1,2"},
 		{"squared", "gaussian:relevant:median"},
 		{"squared", "gaussian:ard:median"},
 	} {
-		loss, kernel := c[0], c[1]
+		loss, kernel := c.loss, c.kernel
 		opt := iokl.Options{Kernels: []string{kernel}, Lambda: 1e-3, Loss: loss}
-		b := predicted(t, mustFit(t, X, holes, opt), X)
+		b := fittest.Predict(t, fittest.Fit(t, X, holes, opt), X)
 		opt.Weights = W
-		if d := far(predicted(t, mustFit(t, X, wild, opt), X), b); !(d <= 1e-12) {
+		if d := fittest.Far(fittest.Predict(t, fittest.Fit(t, X, wild, opt), X), b); !(d <= 1e-12) {
 			t.Errorf("%s: predictions differ by %.2g", c, d)
 		}
 	}
@@ -153,16 +133,16 @@ func TestNoise(t *testing.T) {
 	}
 	fit := func(opt iokl.Options) *mat.Dense {
 		opt.Kernels, opt.Lambda = []string{"gaussian:all:median"}, 1e-3
-		return predicted(t, mustFit(t, X, Y, opt), X)
+		return fittest.Predict(t, fittest.Fit(t, X, Y, opt), X)
 	}
 	known := fit(iokl.Options{Noise: noise})
-	if with, without := far(known, clean), far(fit(iokl.Options{}), clean); !(with < 0.5*without) {
+	if with, without := fittest.Far(known, clean), fittest.Far(fit(iokl.Options{}), clean); !(with < 0.5*without) {
 		t.Errorf("errors %.3g with the noise known, %.3g without", with, without)
 	}
 	// its unit has no effect: the mean weight is 1
 	var twice mat.Dense
 	twice.Scale(2, noise)
-	if d := far(fit(iokl.Options{Noise: &twice}), known); !(d < 1e-9) {
+	if d := fittest.Far(fit(iokl.Options{Noise: &twice}), known); !(d < 1e-9) {
 		t.Errorf("twice the noise changes predictions by %.2g", d)
 	}
 }
@@ -210,7 +190,7 @@ func TestRobust(t *testing.T) {
 			if c.opt.Kernels == nil && testing.Short() {
 				t.Skip("a race")
 			}
-			off := func(heavy bool, loss string) float64 {
+			off := func(heavy bool, loss iokl.Loss) float64 {
 				X, Y, _ := smooth(2*l, c.sigma, false, 9)
 				for i := range l {
 					for j := range 2 {
@@ -220,8 +200,8 @@ func TestRobust(t *testing.T) {
 					}
 				}
 				c.opt.Loss = loss
-				m := mustFit(t, X.Slice(0, l, 0, 2), Y.Slice(0, l, 0, 2), c.opt)
-				return far(predicted(t, m, X.Slice(l, 2*l, 0, 2)), Y.Slice(l, 2*l, 0, 2))
+				m := fittest.Fit(t, X.Slice(0, l, 0, 2), Y.Slice(0, l, 0, 2), c.opt)
+				return fittest.Far(fittest.Predict(t, m, X.Slice(l, 2*l, 0, 2)), Y.Slice(l, 2*l, 0, 2))
 			}
 			without, squared, huber := off(false, ""), off(true, ""), off(true, "huber")
 			if !(huber < 0.8*squared && huber < 1.05*without) {
@@ -246,9 +226,9 @@ func TestHuberOfZeros(t *testing.T) {
 		}
 	}
 	opt := iokl.Options{IntervalFolds: -1}
-	squared := far(predicted(t, mustFit(t, X, Y, opt), X), Y)
+	squared := fittest.Far(fittest.Predict(t, fittest.Fit(t, X, Y, opt), X), Y)
 	opt.Loss = "huber"
-	if huber := far(predicted(t, mustFit(t, X, Y, opt), X), Y); !(huber < 2*squared) {
+	if huber := fittest.Far(fittest.Predict(t, fittest.Fit(t, X, Y, opt), X), Y); !(huber < 2*squared) {
 		t.Errorf("errors: %.4g by squares, %.4g by huber", squared, huber)
 	}
 }
@@ -257,7 +237,7 @@ func TestHuberOfZeros(t *testing.T) {
 // systems of most cells beyond δ are solved inexactly.
 func TestSumByHuber(t *testing.T) {
 	X, Y, _ := smooth(60, 0.1, true, 12)
-	m := mustFit(t, X, Y, iokl.Options{
+	m := fittest.Fit(t, X, Y, iokl.Options{
 		Kernels: []string{"gaussian:each:median*2", "poly:1:all:0"}, Lambda: 3.16e-5, Model: "sum", Loss: "huber:0.165",
 		IntervalFolds: -1,
 		Trace: func(s bcd.Step) error {
@@ -293,10 +273,10 @@ func TestQuantilesCover(t *testing.T) {
 	for seed := range tables {
 		const train, l = 200, 800
 		X, Y, _ := smooth(l, 0.5, false, 20+seed)
-		m := mustFit(t, X.Slice(0, train, 0, 2), Y.Slice(0, train, 0, 2), iokl.Options{
-			Kernels: []string{"gaussian:all:median"}, Loss: "quantile:" + unsorted, Lambda: 1e-2,
+		m := fittest.Fit(t, X.Slice(0, train, 0, 2), Y.Slice(0, train, 0, 2), iokl.Options{
+			Kernels: []string{"gaussian:all:median"}, Loss: iokl.Loss("quantile:" + unsorted), Lambda: 1e-2,
 		})
-		if c := m.Certificate(); c.Loss != "quantile:"+text || !c.Converged {
+		if c := m.Certificate(); c.Loss != iokl.Loss("quantile:"+text) || !c.Converged {
 			t.Errorf("certificate of the loss %q, converged %v", c.Loss, c.Converged)
 		}
 		if names := m.OutputNames(); len(names) != 2*len(taus) || !strings.HasPrefix(names[len(taus)-1], "y1_q0.9") {
@@ -310,8 +290,8 @@ func TestQuantilesCover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		P := predicted(t, again, X.Slice(train, l, 0, 2))
-		if !mat.Equal(P, predicted(t, m, X.Slice(train, l, 0, 2))) {
+		P := fittest.Predict(t, again, X.Slice(train, l, 0, 2))
+		if !mat.Equal(P, fittest.Predict(t, m, X.Slice(train, l, 0, 2))) {
 			t.Error("the file predicts otherwise")
 		}
 		for i := range l - train {
@@ -377,12 +357,12 @@ func TestBadWeights(t *testing.T) {
 // Zero options choose by every loss.
 func TestLossChoice(t *testing.T) {
 	X, Y, clean := smooth(60, 0.1, true, 12)
-	m := mustFit(t, X, Y, iokl.Options{Loss: "huber", CV: iokl.CVOptions{Folds: 3}})
+	m := fittest.Fit(t, X, Y, iokl.Options{Loss: "huber", CV: iokl.CVOptions{Folds: 3}})
 	c := m.Chosen()
 	if c.Metric != "loss" || !(c.Error < 0.5*c.Constant) || m.Certificate().Loss == "" {
 		t.Errorf("%s %.3g, of a constant %.3g", c.Metric, c.Error, c.Constant)
 	}
-	if d := far(predicted(t, m, X), clean); !(d < 0.3) {
+	if d := fittest.Far(fittest.Predict(t, m, X), clean); !(d < 0.3) {
 		t.Errorf("error %.3g", d)
 	}
 }

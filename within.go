@@ -1,5 +1,3 @@
-// This file shares out the time of a call: to the choice of settings, to the fit, and to models without folds.
-
 package iokl
 
 import (
@@ -55,7 +53,8 @@ func (opt *checked) timely(ctx, in context.Context, d learn.Data) (*Model, error
 		m, err = opt.solve(in, d)
 	}
 	late := in.Err() != nil || errors.Is(err, context.DeadlineExceeded)
-	if late && d.Abilities().InMemory != nil && (m == nil || m.cert.RelativeGap >= 1) {
+	useless := m == nil || m.cert.RelativeGap >= 1
+	if late && useless && d.Abilities().InMemory != nil && !errors.Is(context.Cause(in), errDropped) {
 		few := *opt
 		few.Tol, few.IntervalFolds, few.Global, few.LearnNoise = max(opt.Tol, defaults.CompareTol), -1, false, false
 		few.Checkpoint, few.Trace = "", nil

@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/fittest"
 )
 
 // among puts the rows of a between rows of garbage, and marks which are of a.
@@ -98,7 +100,7 @@ func TestZeroWeightIsNoRow(t *testing.T) {
 			}
 		})
 	}
-	m := mustFit(t, X, Y, given)
+	m := fittest.Fit(t, X, Y, given)
 	a, err := m.Update(t.Context(), allX, allY, iokl.UpdateOptions{Weights: W})
 	first := encoded(t, a, err)
 	b, err := m.Update(t.Context(), X, Y, iokl.UpdateOptions{})
@@ -124,9 +126,10 @@ func TestOrderOfRows(t *testing.T) {
 	}
 	order := rand.New(rand.NewPCG(1, 1)).Perm(80)
 	opt := iokl.Options{Kernels: []string{"gaussian:all:1"}, Learn: "none"} // λ is chosen
-	a := predicted(t, mustFit(t, X, Y, opt), X)
-	b := predicted(t, mustFit(t, rowsOf(X, order), rowsOf(Y, order), opt), X)
-	if d := far(a, b); !(d <= 1e-9) {
+	a := fittest.Predict(t, fittest.Fit(t, X, Y, opt), X)
+	b := fittest.Predict(t, fittest.Fit(t, blas.Dense(blas.TakeRows(X.RawMatrix(), order)),
+		blas.Dense(blas.TakeRows(Y.RawMatrix(), order)), opt), X)
+	if d := fittest.Far(a, b); !(d <= 1e-9) {
 		t.Errorf("predictions differ by %.2g", d)
 	}
 }
@@ -144,7 +147,7 @@ func TestWidthsFollowWeights(t *testing.T) {
 		W.Set(i, 0, 1/(sigma*sigma))
 	}
 	part := func(a *mat.Dense, from, to int) *mat.Dense { return mat.DenseCopyOf(a.Slice(from, to, 0, 1)) }
-	m := loaded(t, mustFit(t, part(X, 0, l), part(Y, 0, l), iokl.Options{
+	m := fittest.Loaded(t, fittest.Fit(t, part(X, 0, l), part(Y, 0, l), iokl.Options{
 		Kernels: []string{"linear:all"}, Lambda: 1e-3, Weights: part(W, 0, l), IntervalFolds: 5,
 	}))
 	fresh := part(X, l, 2*l)

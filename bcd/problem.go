@@ -24,8 +24,8 @@ var (
 	// that a fit in the precision of the kernels cannot converge; it comes with ErrNotConverged.
 	ErrLambdaTooSmall = errors.New("bcd: λ is too small for the precision of the kernels")
 	// ErrNotConverged says that the outer iterations were spent, or progress
-	// ended at rounding level, before the relative gap met Tol.
-	ErrNotConverged = errors.New("bcd: not converged")
+	// ended at rounding level, before the relative gap met Tol. It wraps linop.ErrNotConverged.
+	ErrNotConverged = fmt.Errorf("bcd: %w", linop.ErrNotConverged)
 )
 
 // Problem is

@@ -1,7 +1,5 @@
 //go:build cgo
 
-// This file converts the arguments, results and errors of the C functions.
-
 package main
 
 /*

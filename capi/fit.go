@@ -1,7 +1,5 @@
 //go:build cgo
 
-// This file has the C functions that start fits, comparisons and graphs, and watch the jobs.
-
 package main
 
 /*
@@ -26,7 +24,7 @@ import (
 )
 
 // source is X and Y.
-func source(X, Y *C.iokl_matrix) (s host.Source, err error) {
+func source(X, Y *C.iokl_matrix) (s iokl.Data, err error) {
 	s.X, err = matrix(X, "X")
 	var errY error
 	s.Y, errY = matrix(Y, "Y")
@@ -35,18 +33,18 @@ func source(X, Y *C.iokl_matrix) (s host.Source, err error) {
 
 //export iokl_fit
 func iokl_fit(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return learn(options, at, e, host.Fit, func() (host.Source, error) { return source(X, Y) })
+	return learn(options, at, e, host.Fit, func() (iokl.Data, error) { return source(X, Y) })
 }
 
 //export iokl_cross_validate
 func iokl_cross_validate(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return learn(options, at, e, host.CrossValidate, func() (host.Source, error) { return source(X, Y) })
+	return learn(options, at, e, host.CrossValidate, func() (iokl.Data, error) { return source(X, Y) })
 }
 
 // learn reads the data and the options, and hands out the job that begin starts on them.
 func learn(
-	options *C.char, at *C.iokl_handle, e *C.iokl_error, begin func(host.Source, iokl.Options) *host.Job,
-	data func() (host.Source, error),
+	options *C.char, at *C.iokl_handle, e *C.iokl_error, begin func(iokl.Data, iokl.Options) *host.Job,
+	data func() (iokl.Data, error),
 ) C.iokl_status {
 	return call(e, func() error {
 		s, err := data()
@@ -69,7 +67,7 @@ func iokl_fit_classes(
 	X *C.iokl_matrix, codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t, options *C.char,
 	at *C.iokl_handle, e *C.iokl_error,
 ) C.iokl_status {
-	return learn(options, at, e, host.Fit, func() (s host.Source, err error) {
+	return learn(options, at, e, host.Fit, func() (s iokl.Data, err error) {
 		if s.X, err = matrix(X, "X"); err == nil {
 			s.Labels, err = labels(codes, rows, classes, n)
 		}
@@ -103,7 +101,7 @@ func labels(codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t) ([]
 func iokl_fit_gram(
 	grams *C.iokl_matrix, m C.int64_t, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error,
 ) C.iokl_status {
-	return learn(options, at, e, host.Fit, func() (s host.Source, err error) {
+	return learn(options, at, e, host.Fit, func() (s iokl.Data, err error) {
 		if s.Grams, err = matrices(grams, m, "grams"); err == nil {
 			s.Y, err = matrix(Y, "Y")
 		}
@@ -146,7 +144,7 @@ func iokl_job_progress(h C.iokl_handle, p *C.iokl_progress, e *C.iokl_error) C.i
 			return err
 		}
 		at := j.Progress()
-		p.iteration, p.lines = C.int64_t(at.Iteration), C.int64_t(at.Lines)
+		p.iteration, p.lines = C.int64_t(at.Iteration), C.int64_t(j.Lines())
 		chars(p.phase[:], at.Phase)
 		p.done, p.seconds_left, p.best = C.double(at.Done), C.double(at.Left.Seconds()), C.double(at.Best)
 		p.objective, p.relative_gap = C.double(at.Objective), C.double(at.RelativeGap)

@@ -1,7 +1,5 @@
 //go:build cgo
 
-// This file has the C functions about models: files, what they hold, and predictions.
-
 package main
 
 /*
@@ -92,7 +90,7 @@ func iokl_model_update(
 		if err != nil {
 			return err
 		}
-		var s host.Source
+		var s iokl.Data
 		if X != nil || Y != nil {
 			s, err = source(X, Y)
 		} else {

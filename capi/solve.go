@@ -1,7 +1,5 @@
 //go:build cgo
 
-// This file has the C functions that solve linear systems, eigenproblems and the L step, without a model.
-
 package main
 
 /*

@@ -55,7 +55,8 @@ var (
 	// ErrNotSPD says that A or the preconditioner is not positive definite: a form of it is zero or negative.
 	ErrNotSPD = errors.New("cg: not positive definite")
 	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further progress, before Tol was met.
-	ErrNotConverged = errors.New("cg: not converged")
+	// It wraps linop.ErrNotConverged.
+	ErrNotConverged = fmt.Errorf("cg: %w", linop.ErrNotConverged)
 	// ErrNotFinite says that b or x has an element that is NaN or infinite, or that a product with A or the
 	// preconditioner, or the solution, has one or overflows.
 	ErrNotFinite = errors.New("cg: not finite")

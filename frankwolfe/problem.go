@@ -58,7 +58,8 @@ type Result struct {
 
 var (
 	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further progress, before Tol was met.
-	ErrNotConverged = errors.New("frankwolfe: not converged")
+	// It wraps linop.ErrNotConverged.
+	ErrNotConverged = fmt.Errorf("frankwolfe: %w", linop.ErrNotConverged)
 	// ErrNotFinite says that the problem or the start has an element that is NaN or infinite, or that g or its
 	// gradient overflows.
 	ErrNotFinite = errors.New("frankwolfe: not finite")

@@ -21,7 +21,7 @@
 //
 // # SPEC strings
 //
-// [Parse] reads
+// [Kind.On] begins one in a program, and [Parse] reads
 //
 //	SPEC     = SUM [":" FEATURES [":" WIDTHS]] OPTIONS
 //	         | "linear" [":" FEATURES] OPTIONS

@@ -38,3 +38,17 @@ func Example() {
 	// linear:0                  width 0.0  k(x1,x0) = 0.0000
 	// [0.4412 1.0000 0.2676]
 }
+
+// SPECs from builders in the place of text.
+func ExampleKind_On() {
+	for _, text := range kernel.Texts(
+		kernel.Gaussian.On(kernel.All).Median(0.5, 1, 2), kernel.Matern.On("0-3", 1.5),
+		kernel.Laplacian.On(kernel.Each).Width(2).RFF(500),
+	) {
+		fmt.Println(text)
+	}
+	// Output:
+	// gaussian:all:median*0.5,1,2
+	// matern:1.5:0-3:median
+	// rff:laplacian:each:2:500:auto
+}

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 )
 
 // ErrNoFormula is wrapped by errors about kernels that [Kernel.Term] does not describe.

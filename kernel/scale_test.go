@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 )
 
 // TestScaledGroup compares kernels on a group with factors, of ranks, and with directions, with

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 )
 
 // view is what a kernel sees of the inputs: some of the columns or their ranks, scaled, or

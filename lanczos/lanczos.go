@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 
@@ -74,7 +75,8 @@ type Result struct {
 
 var (
 	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further progress, before Tol was met.
-	ErrNotConverged = errors.New("lanczos: not converged")
+	// It wraps linop.ErrNotConverged.
+	ErrNotConverged = fmt.Errorf("lanczos: %w", linop.ErrNotConverged)
 	// ErrNotFinite says that a product with A, or the start, has an element that is NaN or infinite.
 	ErrNotFinite = errors.New("lanczos: not finite")
 )

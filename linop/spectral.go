@@ -13,8 +13,13 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// ErrNotFinite says that a matrix has an element that is NaN or infinite.
-var ErrNotFinite = errors.New("linop: the matrix is not finite")
+var (
+	// ErrNotConverged says that an iteration ended before it met its tolerance. The errors of that kind of packages cg,
+	// lanczos, frankwolfe, sylvester, bcd and iokl wrap it.
+	ErrNotConverged = errors.New("not converged")
+	// ErrNotFinite says that a matrix has an element that is NaN or infinite.
+	ErrNotFinite = errors.New("linop: the matrix is not finite")
+)
 
 // Spectral is a symmetric positive semidefinite n×n matrix kept as
 // V·diag(S)·Vᵀ, with V n×r of orthonormal columns and S ≥ 0 in descending order.

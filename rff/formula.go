@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 	"github.com/iokl/iokl/kernel"
 )
 

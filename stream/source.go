@@ -87,6 +87,26 @@ type Source interface {
 	Next() (Block, error)
 }
 
+// Rows is data of any length that are read in blocks, once or several times, and how they are read.
+type Rows struct {
+	Inputs, Outputs int    // columns of X and Y
+	Name            string // of the data, for checkpoints: one belongs to data of one name
+	Count           int64  // rows, or less than 1 when that is not known
+	// Open starts to hand out the rows anew, from the first on. A source that is
+	// an io.Closer is closed when it is no longer needed.
+	Open func() (Source, error)
+
+	// SurveyRows is the number of leading rows that scales, median distances and
+	// landmarks are taken from; 0 means all rows, read once more for it.
+	SurveyRows int64
+	// CheckpointRows is the number of rows between two writes of a checkpoint; 0 means 100 for each feature.
+	CheckpointRows int64
+	// Ranks share the rows of a parallel job; nil means this process alone.
+	Ranks Ranks
+	// Progress sees every block of rows, and whether it is read for the survey; an error from it ends the pass.
+	Progress func(survey bool, p Progress) error
+}
+
 // patience is how many blocks without rows may follow one another.
 const patience = 1000
 

@@ -116,8 +116,8 @@ type Result struct {
 
 var (
 	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further
-	// progress, before Tol was met; Result.Residual is what was reached.
-	ErrNotConverged = errors.New("sylvester: not converged")
+	// progress, before Tol was met; Result.Residual is what was reached. It wraps linop.ErrNotConverged.
+	ErrNotConverged = fmt.Errorf("sylvester: %w", linop.ErrNotConverged)
 	// ErrNotSPD says that K, L and μ do not make a positive definite system.
 	ErrNotSPD = errors.New("sylvester: the system is not positive definite")
 	// ErrNotFinite says that K, L, Y or the starting point holds NaN or an infinity, that

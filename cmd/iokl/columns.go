@@ -1,6 +1,3 @@
-// This file finds columns by lists of names, patterns and numbers, and those that are the inputs of a model. It warns
-// of inputs that are far from those learned from, and of inputs that give a target away.
-
 package main
 
 import (
@@ -20,8 +17,8 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/schema"
 )
 
 // selectColumns reads a list of names, patterns with * and ?, numbers from 0 and ranges of them, in which

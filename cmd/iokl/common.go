@@ -1,5 +1,3 @@
-// This file has the flags of all commands, and reads what their values mean.
-
 package main
 
 import (

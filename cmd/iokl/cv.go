@@ -1,5 +1,3 @@
-// This file is the command cv.
-
 package main
 
 import (
@@ -17,7 +15,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/internal/files/picture"
 	"github.com/iokl/iokl/internal/files/table"
 )
@@ -26,7 +23,7 @@ import (
 type foldFlags struct {
 	opt           iokl.CVOptions
 	lambdas, taus string
-	models        []string
+	norms, models []string
 	foldGroups    string
 }
 
@@ -34,12 +31,12 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	o := &c.opt
 	f.StringVar(&c.lambdas, "lambdas", "", "")
 	f.StringVar(&c.taus, "taus", "", "")
-	f.StringArrayVar(&o.Norms, "norms", nil, "")
+	f.StringArrayVar(&c.norms, "norms", nil, "")
 	f.StringSliceVar(&c.models, "models", nil, "")
 	o.Folds = 10
 	f.Var(&foldCount{&o.Folds, &o.LeaveOneOut}, "folds", "")
 	f.IntVar(&o.Repeats, "repeats", 1, "")
-	f.StringVar(&o.Metric, "metric", "mse", "")
+	f.StringVar((*string)(&o.Metric), "metric", "mse", "")
 	f.BoolVar(&o.TimeOrdered, "time-ordered", false, "")
 	f.StringVar(&c.foldGroups, "fold-groups", "", "")
 	f.BoolVar(&o.OneSE, "one-se", false, "")
@@ -76,6 +73,9 @@ func (c *foldCount) Set(text string) (err error) {
 // options of the library, for so many rows; fewer than 0 when that is not known. Those that are blank are of no group.
 func (c *foldFlags) options(cmd *cobra.Command, rows int, blank []bool) (iokl.CVOptions, error) {
 	opt := c.opt
+	for _, n := range c.norms {
+		opt.Norms = append(opt.Norms, iokl.Norm(n))
+	}
 	for _, m := range c.models {
 		opt.Models = append(opt.Models, iokl.ModelKind(m))
 	}
@@ -126,11 +126,11 @@ func newCVCmd() *cobra.Command {
 		if cmd.Flags().Changed("lambda") {
 			c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.opt.Lambda))
 		}
-		if loss := l.opt.Loss; !cmd.Flags().Changed("metric") && loss != "" && loss != "squared" {
-			c.opt.Metric = "loss"
+		if loss := l.opt.Loss; !cmd.Flags().Changed("metric") && loss != "" && loss != iokl.LossSquared {
+			c.opt.Metric = iokl.MetricLoss
 		}
-		l.d.orLabels = c.opt.Metric == "accuracy"
-		return l.run(&c, l.crossValidate, l.cvStream)
+		l.d.orLabels = c.opt.Metric == iokl.MetricAccuracy
+		return l.run(&c, l.crossValidate)
 	})
 	l.flags(cmd)
 	c.flags(cmd.Flags())
@@ -159,26 +159,25 @@ func (d *data) seen() (rows []int) {
 	return rows
 }
 
-func (c *learning) crossValidate(d *data) error {
-	defer memory.Reserve(d.bytes())()
-	cmd, opt := c.cmd, c.opt
-	p := newProgress(cmd.ErrOrStderr(), &c.m, opt.Tol)
-	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
-	start := time.Now()
-	if c.out != "" {
+// crossValidate compares settings, reports, and fits and saves the best where a file is asked for. Interrupted, it is
+// about the settings of data in memory that were compared by then.
+func (c *learning) crossValidate(t *task) error {
+	ctx, opt := c.cmd.Context(), c.opt
+	if c.out != "" && t.d != nil {
 		opt.Budget /= 2 // the fit has as much
 	}
-	r, err := c.compare(d, opt)
-	p.end()
-	if err != nil {
-		return err
+	r, err := iokl.Compare(ctx, t.Data, opt).Result()
+	t.p.end()
+	interrupted := ctx.Err() != nil
+	switch {
+	case r == nil:
+		return unfinished(c.cmd, err, " before any setting was tried: "+kept(c.opt.Checkpoint))
+	case err != nil && !(interrupted && t.d != nil):
+		return unfinished(c.cmd, err, ": "+kept(c.opt.Checkpoint))
+	case t.silent:
+		return nil
 	}
-	interrupted := cmd.Context().Err() != nil
-	seconds := time.Since(start).Seconds()
-	err = c.report(r, seconds, func() (bool, error) {
-		model, err := r.Fit(cmd.Context())
-		return c.keep(model, err, p, d, start)
-	})
+	err = c.report(r, time.Since(t.start).Seconds(), func() (bool, error) { return c.refit(t, r) })
 	if err == nil && interrupted && c.out == "" {
 		err = status.Failure(fmt.Errorf("interrupted: these are the errors on %d folds", r.Folds))
 	}
@@ -187,14 +186,13 @@ func (c *learning) crossValidate(d *data) error {
 
 // report draws and prints what cross-validation found, after fitting the best setting to all data where a file was
 // asked for.
-func (c *learning) report(r *iokl.CVResult, seconds float64, refit func() (saved bool, err error)) error {
+func (c *learning) report(r *iokl.CVResult, seconds float64, refit func() (saved bool, err error)) (err error) {
 	report := results.CV{
 		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means,
 		Seconds: seconds,
 		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: c.m.seed, Command: commandLine(c.cmd),
 	}
 	if c.plot != "" {
-		var err error
 		if report.Pictures, err = picture.SaveAll(c.plot, results.CVFigures(r)); err != nil {
 			return status.Failure(err)
 		}
@@ -214,28 +212,15 @@ func (c *learning) report(r *iokl.CVResult, seconds float64, refit func() (saved
 	return errors.Join(fitErr, c.m.print(c.cmd, &report))
 }
 
-// keep saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did. The
-// command began at start.
-func (c *learning) keep(
-	model *iokl.Model, err error, p *progress, d *data, start time.Time,
-) (saved bool, _ error) {
-	p.end()
-	cmd := c.cmd
-	ctx, cancel := c.after(start)
-	defer cancel()
+// refit fits the best setting to all data, saves the model, and says whether it did.
+func (c *learning) refit(t *task, r *iokl.CVResult) (saved bool, err error) {
+	model, fitErr := r.Fit(c.cmd.Context())
+	t.p.end()
 	if model == nil {
-		return false, noModel(cmd, err, "")
+		return false, c.noModel(fitErr)
 	}
-	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, heldErr := results.HeldOut(ctx, model, nil)
-	if heldErr != nil {
-		return false, work(heldErr)
-	}
-	if err := c.noteOrigin(ctx, model, d, held); err != nil {
-		return false, work(err)
-	}
-	if err := keep(cmd, model, c.out, ""); err != nil {
+	if _, err := c.save(t, model, "", false); err != nil {
 		return false, err
 	}
-	return true, outcome(cmd, model, err, c.out)
+	return true, outcome(c.cmd, model, fitErr, c.out)
 }

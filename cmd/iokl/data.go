@@ -1,5 +1,3 @@
-// This file reads the tables, Gram matrices, columns and class labels that flags name.
-
 package main
 
 import (
@@ -18,9 +16,9 @@ import (
 	"github.com/iokl/iokl/cmd/internal/status"
 	_ "github.com/iokl/iokl/cmd/internal/xlsx" // workbooks are tables too
 	"github.com/iokl/iokl/internal/base/memory"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/files/table"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/schema"
 )
 
 // dataFlags say where the data are.

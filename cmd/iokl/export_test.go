@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 	"github.com/iokl/iokl/internal/files/table"
 )
 

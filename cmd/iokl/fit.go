@@ -1,5 +1,3 @@
-// This file is the command fit for data in memory.
-
 package main
 
 import (
@@ -12,54 +10,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/cli"
-	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/base/memory"
-	"github.com/iokl/iokl/internal/host"
 	"github.com/iokl/iokl/sylvester"
 )
-
-// learnFlags say what is learned and how.
-type learnFlags struct {
-	opt           iokl.Options // those of the flags, and then of the data
-	certify       string
-	float32       bool
-	cost          weightFlags
-	foldsBy, hide string
-}
-
-func (l *learnFlags) flags(f *pflag.FlagSet) {
-	o := &l.opt
-	f.StringArrayVar(&o.Kernels, "kernel", nil, "")
-	f.Float64Var(&o.Lambda, "lambda", 0, "")
-	f.Float64Var(&o.Tau, "tau", 0, "")
-	f.StringVar(&o.Norm, "norm", "", "")
-	f.StringVar((*string)(&o.Learn), "learn", "", "")
-	f.StringVar((*string)(&o.Model), "model", "", "")
-	f.StringVar(&l.certify, "certify", "", "")
-	f.StringVar(&l.cost.weights, "weights", "", "")
-	f.StringVar(&l.cost.noise, "noise", "", "")
-	f.StringVar(&l.cost.axis, "output-axis", "", "")
-	f.StringVar(&o.Loss, "loss", "", "")
-	f.StringVar(&o.Standardize, "standardize", "", "")
-	f.StringVar(&o.Solver, "solver", "reduced", "")
-	f.StringVar(&o.Sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
-		", "))
-	f.Float64Var(&o.Tol, "tol", 0, "")
-	f.IntVar(&o.MaxOuter, "max-outer", 0, "")
-	f.DurationVar((*time.Duration)(&o.Budget), "budget", 0, "")
-	f.StringVar(&l.foldsBy, "folds-by", "", "")
-	f.StringVar(&l.hide, "hide", "", "")
-	f.StringVar(&o.Checkpoint, "checkpoint", "", "")
-	f.BoolVar(&l.float32, "float32", false, "")
-}
 
 // learning is what the commands fit and cv are given.
 type learning struct {
@@ -67,36 +26,64 @@ type learning struct {
 	m               machine
 	d               dataFlags
 	s               streamFlags
-	out, plot, page string // files and a folder to write to; "" where that is not asked for
-	learnFlags
+	out, plot, page string       // files and a folder to write to; "" where that is not asked for
+	opt             iokl.Options // those of the flags, and then of the data
+	certify         string
+	float32         bool
+	cost            weightFlags
+	foldsBy, hide   string
+}
+
+// task is what a command learns from, and how far it is.
+type task struct {
+	iokl.Data
+	d      *data // in memory; nil where rows are streamed
+	silent bool  // for one of the ranks that neither print nor write
+	p      *progress
+	start  time.Time
 }
 
 func (c *learning) flags(cmd *cobra.Command) {
 	c.cmd = cmd
 	f := cmd.Flags()
 	c.d.flags(f)
-	c.learnFlags.flags(f)
+	o := &c.opt
+	f.StringArrayVar(&o.Kernels, "kernel", nil, "")
+	f.Float64Var(&o.Lambda, "lambda", 0, "")
+	f.Float64Var(&o.Tau, "tau", 0, "")
+	f.StringVar((*string)(&o.Norm), "norm", "", "")
+	f.StringVar((*string)(&o.Learn), "learn", "", "")
+	f.StringVar((*string)(&o.Model), "model", "", "")
+	f.StringVar(&c.certify, "certify", "", "")
+	f.StringVar(&c.cost.weights, "weights", "", "")
+	f.StringVar(&c.cost.noise, "noise", "", "")
+	f.StringVar(&c.cost.axis, "output-axis", "", "")
+	f.StringVar((*string)(&o.Loss), "loss", "", "")
+	f.StringVar((*string)(&o.Standardize), "standardize", "", "")
+	f.StringVar(&o.Solver, "solver", "reduced", "")
+	f.StringVar(&o.Sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
+		", "))
+	f.Float64Var(&o.Tol, "tol", 0, "")
+	f.IntVar(&o.MaxOuter, "max-outer", 0, "")
+	f.DurationVar((*time.Duration)(&o.Budget), "budget", 0, "")
+	f.StringVar(&c.foldsBy, "folds-by", "", "")
+	f.StringVar(&c.hide, "hide", "", "")
+	f.StringVar(&o.Checkpoint, "checkpoint", "", "")
+	f.BoolVar(&c.float32, "float32", false, "")
 	c.s.flags(f)
 	c.m.flags(f)
 	f.StringVar(&c.out, "out", "", "")
 	f.StringVar(&c.page, "report", "", "")
 }
 
-// run reads the data and hands them on: to inMemory, or where rows are streamed to streamed, in each of the ranks.
-// folds are the flags of cv, nil for a fit.
-func (c *learning) run(folds *foldFlags, inMemory func(*data) error, streamed func(iokl.Rows, *mpi.World) error) error {
+// run reads the data and hands them to work, where rows are streamed in each of the ranks. folds are the flags of cv,
+// nil for a fit.
+func (c *learning) run(folds *foldFlags, work func(*task) error) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
 	if c.s.on {
-		rows, err := reading(c.cmd, func() (iokl.Rows, error) { return c.d.streamed(&c.opt, c.cost.weights) })
-		if err == nil && folds != nil {
-			c.opt.CV, err = folds.options(c.cmd, int(rows.Count), nil)
-		}
-		if err != nil {
-			return err
-		}
-		return onRanks(&c.m, func(world *mpi.World) error { return streamed(rows, world) })
+		return c.runRanks(folds, work)
 	}
 	d, err := c.load()
 	if err == nil && folds != nil {
@@ -108,7 +95,15 @@ func (c *learning) run(folds *foldFlags, inMemory func(*data) error, streamed fu
 	if err != nil {
 		return err
 	}
-	return inMemory(d)
+	defer memory.Reserve(d.bytes())()
+	return work(c.task(d.source(), d))
+}
+
+// task begins to show how the work goes on.
+func (c *learning) task(source iokl.Data, d *data) *task {
+	p := newProgress(c.cmd.ErrOrStderr(), &c.m, c.opt.Tol)
+	c.opt.Trace, c.opt.Notify, c.opt.Watch = p.step, p.line, p.choosing
+	return &task{Data: source, d: d, p: p, start: time.Now()}
 }
 
 // begin completes the options by what the flags say, and refuses flags that do not go together.
@@ -117,7 +112,8 @@ func (c *learning) begin() error {
 	if _, err := c.m.apply(); err != nil {
 		return err
 	}
-	opt.Missing, opt.MissingTargets, opt.Seed, opt.Global = d.missing, d.missingTargets, c.m.seed, c.certify != ""
+	opt.Missing, opt.MissingTargets = iokl.Missing(d.missing), iokl.Missing(d.missingTargets)
+	opt.Seed, opt.Global = c.m.seed, c.certify != ""
 	if c.float32 {
 		opt.Precision = blas.Float32
 	}
@@ -158,32 +154,32 @@ func (c *learning) load() (*data, error) {
 }
 
 // deal says how rows are split into folds.
-func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
-	if l.hide == "cells" && d.labels != nil {
+func (c *learning) deal(cv *iokl.CVOptions, d *data) error {
+	if c.hide == "cells" && d.labels != nil {
 		return errors.New("--hide cells: a class label is one cell: hide rows")
 	}
-	cv.Hide = l.hide
-	if l.foldsBy == "" {
+	cv.Hide = iokl.Hidden(c.hide)
+	if c.foldsBy == "" {
 		return nil
 	}
 	if cv.Groups != nil || cv.TimeOrdered {
 		return errors.New("--folds-by goes with neither --fold-groups nor --time-ordered")
 	}
-	switch l.foldsBy {
+	switch c.foldsBy {
 	case "shuffle", "blocks":
-		cv.FoldsBy = l.foldsBy
+		cv.FoldsBy = iokl.Dealing(c.foldsBy)
 		return nil
 	case "time":
 		cv.TimeOrdered = true
 		return nil
 	}
 	if d.X == nil {
-		return status.Input("--folds-by %s: there are no columns without --x", l.foldsBy)
+		return status.Input("--folds-by %s: there are no columns without --x", c.foldsBy)
 	}
-	cols := d.X.Schema.At(l.foldsBy)
+	cols := d.X.Schema.At(c.foldsBy)
 	if cols == nil {
 		var err error
-		if cols, err = selectColumns(l.foldsBy, "--folds-by", d.X.Names, d.X.Data.Cols); err != nil {
+		if cols, err = selectColumns(c.foldsBy, "--folds-by", d.X.Names, d.X.Data.Cols); err != nil {
 			return err
 		}
 	}
@@ -197,9 +193,9 @@ func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
 	return nil
 }
 
-// source is the data as fits and comparisons take them.
-func (d *data) source() *host.Source {
-	s := &host.Source{Grams: d.grams, Labels: d.labels}
+// source is the data as the library takes them.
+func (d *data) source() iokl.Data {
+	s := iokl.Data{Grams: d.grams, Labels: d.labels}
 	if d.X != nil {
 		s.X = blas.Dense(d.X.Data)
 	}
@@ -219,7 +215,7 @@ func newFitCmd() *cobra.Command {
 		case *folds == 0 && cmd.Flags().Changed("interval-folds"):
 			*folds = -1
 		}
-		return c.run(nil, c.fit, c.fitStream)
+		return c.run(nil, c.fit)
 	})
 	c.flags(cmd)
 	cmd.Flags().IntVar(&c.opt.IntervalFolds, "interval-folds", 0, "")
@@ -235,8 +231,10 @@ func (c *learning) noteOrigin(ctx context.Context, model *iokl.Model, d *data, h
 	if d == nil || d.X == nil {
 		return results.Note(ctx, model, o, nil, nil, nil, held)
 	}
-	Y, _ := d.source().Targets(iokl.Options{})
-	X := d.X.Data
+	X, Y := d.X.Data, d.source().Y
+	if d.labels != nil {
+		Y, _ = iokl.OneHot(d.labels)
+	}
 	if rows := d.seen(); len(rows) < X.Rows {
 		X, Y = blas.TakeRows(X, rows), blas.Dense(blas.TakeRows(blas.Raw(Y), rows))
 		W = blas.Dense(blas.TakeRows(blas.Raw(W), rows))
@@ -266,76 +264,63 @@ func keep(cmd *cobra.Command, model *iokl.Model, out, page string) error {
 }
 
 // fit fits, saves, reports.
-func (c *learning) fit(d *data) error {
-	defer memory.Reserve(d.bytes())()
-	cmd, opt := c.cmd, c.opt
-	warn(cmd.ErrOrStderr(), d.giveaways())
-	p := newProgress(cmd.ErrOrStderr(), &c.m, opt.Tol)
-	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
-	start := time.Now()
-	model, fitErr := d.source().Fit(cmd.Context(), opt)
-	p.end()
+func (c *learning) fit(t *task) error {
+	if t.d != nil {
+		warn(c.cmd.ErrOrStderr(), t.d.giveaways())
+	}
+	model, fitErr := iokl.Start(c.cmd.Context(), t.Data, c.opt).Result()
+	t.p.end()
 	if model == nil {
-		return noModel(cmd, fitErr, "")
+		return c.noModel(fitErr)
 	}
-	seconds := time.Since(start).Seconds()
-	ctx, cancel := c.after(start)
-	defer cancel()
-	again := func(folds int) (*iokl.Model, error) {
-		opt.IntervalFolds, opt.Checkpoint, opt.Trace, opt.Notify, opt.Watch = folds, "", nil, nil, nil
-		opt.Global, opt.Budget = false, 0
-		return d.source().Fit(ctx, opt)
+	seconds := time.Since(t.start).Seconds()
+	if t.silent {
+		return nil
 	}
-	return c.finish(ctx, model, d, again, seconds, fitErr)
+	held, err := c.save(t, model, c.page, t.d != nil)
+	if err != nil {
+		return err
+	}
+	if err := c.m.print(c.cmd, results.NewFit(model, seconds, c.out)); err != nil {
+		return err
+	}
+	warn(c.cmd.ErrOrStderr(), results.HeldOutWarnings(model, held))
+	// The last line is about the error on rows that the model has not learned from.
+	if !c.m.quiet && c.cmd.Context().Err() == nil {
+		fmt.Fprintln(c.cmd.ErrOrStderr(), "iokl:", results.HeldOutLine(model, held, seconds))
+	}
+	return outcome(c.cmd, model, fitErr, c.out)
 }
 
-// after is the context of what follows a fit that began at start: where there is a budget, it ends soon after that.
-func (c *learning) after(start time.Time) (context.Context, context.CancelFunc) {
+// save measures errors on held-out rows, notes them in the model, and writes it and the page about it, where these have
+// names. again allows one more fit for the errors. A budget for data in memory ends the measurement, too.
+func (c *learning) save(t *task, model *iokl.Model, page string, again bool) (*iokl.HeldOut, error) {
 	ctx, budget := c.cmd.Context(), time.Duration(c.opt.Budget)
-	if budget == 0 {
-		return ctx, func() {}
+	if budget > 0 && t.d != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, t.start.Add(budget+budget/10))
+		defer cancel()
 	}
-	return context.WithDeadline(ctx, start.Add(budget+budget/10))
-}
-
-// finish saves and reports the model that a fit to d, nil for streamed rows, ended with after so many seconds. again,
-// which may be nil, fits with models without folds. What says more about the model ends with ctx.
-func (c *learning) finish(
-	ctx context.Context, model *iokl.Model, d *data, again func(folds int) (*iokl.Model, error), seconds float64,
-	fitErr error,
-) error {
-	cmd := c.cmd
-	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, err := results.HeldOut(ctx, model, again)
-	if err != nil { // the model is none the worse for it
-		warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("no error on held-out rows was measured: %v", err)})
-	}
-	if c.out != "" || c.page != "" {
-		if err := c.noteOrigin(ctx, model, d, held); err != nil {
-			return work(err)
+	warn(c.cmd.ErrOrStderr(), model.Warnings())
+	var refit func(folds int) (*iokl.Model, error)
+	if again {
+		refit = func(folds int) (*iokl.Model, error) {
+			opt := c.opt
+			opt.IntervalFolds, opt.Checkpoint, opt.Trace, opt.Notify, opt.Watch = folds, "", nil, nil, nil
+			opt.Global, opt.Budget = false, 0
+			return iokl.Start(ctx, t.Data, opt).Result()
 		}
 	}
-	if err := keep(cmd, model, c.out, c.page); err != nil {
-		return err
+	held, err := results.HeldOut(ctx, model, refit)
+	if err != nil { // the model is none the worse for it
+		warn(c.cmd.ErrOrStderr(), []string{fmt.Sprintf("no error on held-out rows was measured: %v", err)})
 	}
-	if err := c.m.print(cmd, results.NewFit(model, seconds, c.out)); err != nil {
-		return err
+	if c.out != "" || page != "" {
+		if err := c.noteOrigin(ctx, model, t.d, held); err != nil {
+			return nil, work(err)
+		}
 	}
-	warn(cmd.ErrOrStderr(), results.HeldOutWarnings(model, held))
-	// The last line is about the error on rows that the model has not learned from.
-	if !c.m.quiet && cmd.Context().Err() == nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "iokl:", results.HeldOutLine(model, held, seconds))
-	}
-	return outcome(cmd, model, fitErr, c.out)
-}
-
-// compare compares the settings that opt leaves open. When that is interrupted, the result is of those so far.
-func (c *learning) compare(d *data, opt iokl.Options) (*iokl.CVResult, error) {
-	r, err := d.source().CrossValidate(c.cmd.Context(), opt)
-	if r == nil || err != nil && c.cmd.Context().Err() == nil {
-		return nil, unfinished(c.cmd, err, " before any setting was tried: nothing was saved")
-	}
-	return r, nil
+	return held, keep(c.cmd, model, c.out, page)
 }
 
 // unfinished is the error of work that has no result: err, or where it was interrupted, when, and what is kept.
@@ -347,8 +332,8 @@ func unfinished(cmd *cobra.Command, err error, interrupted string) error {
 }
 
 // noModel says why a fit returned no model, and whether the same command goes on from the checkpoint.
-func noModel(cmd *cobra.Command, err error, checkpoint string) error {
-	return unfinished(cmd, err, " before the fit had a first model: "+kept(checkpoint))
+func (c *learning) noModel(err error) error {
+	return unfinished(c.cmd, err, " before the fit had a first model: "+kept(c.opt.Checkpoint))
 }
 
 // outcome says how a fit ended that returned a model: a budget, or an iteration limit, that
@@ -366,7 +351,7 @@ func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error
 	if interrupted {
 		return status.Failure(fmt.Errorf("interrupted at relative gap %.3g: %s", c.RelativeGap, saved))
 	}
-	if errors.Is(err, bcd.ErrNotConverged) && cmd.Flags().Changed("max-outer") {
+	if errors.Is(err, iokl.ErrNotConverged) && cmd.Flags().Changed("max-outer") {
 		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: stopped by --max-outer at relative gap %.3g\n", c.RelativeGap)
 		return nil
 	}

@@ -1,5 +1,3 @@
-// This file is the command granger, with how sure edges are and the checkpoint of its resamplings.
-
 package main
 
 import (
@@ -15,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/cmd/internal/cli"
-	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/internal/files/atomicfile"
 	"github.com/iokl/iokl/internal/files/picture"
 	"github.com/iokl/iokl/internal/files/table"

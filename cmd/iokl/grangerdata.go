@@ -1,5 +1,3 @@
-// This file reads time series, their groups, and true edges.
-
 package main
 
 import (
@@ -16,8 +14,8 @@ import (
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/schema"
 )
 
 // load reads the series and says which columns are what.

@@ -1,5 +1,3 @@
-// This file has the commands info, report and export, which say what is in a model.
-
 package main
 
 import (

@@ -18,7 +18,6 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/results"
-	"github.com/iokl/iokl/internal/learn/choose"
 )
 
 // TestMain makes the test program the command itself where a test starts it so.
@@ -245,10 +244,7 @@ func TestKillLeavesFilesWhole(t *testing.T) {
 
 // The report names a model only when it was saved.
 func TestReportNamesSavedModels(t *testing.T) {
-	r := &iokl.CVResult{Result: choose.Result{
-		Metric: "mse", Folds: 2,
-		Points: []iokl.CVPoint{{Norm: "lp:1", Lambda: 1}},
-	}}
+	r := &iokl.CVResult{Metric: "mse", Folds: 2, Points: []iokl.CVPoint{{Norm: "lp:1", Lambda: 1}}}
 	for _, saved := range []bool{false, true} {
 		var out bytes.Buffer
 		cmd := new(cobra.Command)

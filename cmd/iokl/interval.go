@@ -1,5 +1,3 @@
-// This file adds intervals, deviations and influences to predictions, and prints how they hold.
-
 package main
 
 import (

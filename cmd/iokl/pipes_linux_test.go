@@ -1,5 +1,3 @@
-// This file tests that data come through pipes as they come from files.
-
 package main
 
 import (

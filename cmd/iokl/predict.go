@@ -1,5 +1,3 @@
-// This file is the command predict.
-
 package main
 
 import (
@@ -20,8 +18,8 @@ import (
 	"github.com/iokl/iokl/cmd/internal/interrupt"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/schema"
 )
 
 type predictFlags struct {
@@ -52,7 +50,7 @@ func newPredictCmd() *cobra.Command {
 	f.StringVar(&p.axis, "output-axis", "", "")
 	f.Float64Var(&p.sure.Level, "interval", 0, "")
 	f.StringVar(&p.weights, "weights", "", "")
-	f.StringVar(&p.sure.Method, "method", "", "")
+	f.StringVar((*string)(&p.sure.Method), "method", "", "")
 	f.BoolVar(&p.sure.Local, "local", false, "")
 	f.BoolVar(&p.sure.Joint, "joint", false, "")
 	f.BoolVar(&p.sure.std, "std", false, "")

@@ -1,5 +1,3 @@
-// This file shows on standard error how a fit goes on.
-
 package main
 
 import (

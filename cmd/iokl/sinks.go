@@ -1,5 +1,3 @@
-// This file writes predictions as CSV and .npy, beside identifiers of rows and in place of missing targets.
-
 package main
 
 import (
@@ -20,8 +18,8 @@ import (
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/files/atomicfile"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/schema"
 )
 
 // sink receives predictions.

@@ -1,6 +1,3 @@
-// This file fits to rows that are read in blocks, in one process or in the ranks of a parallel job: inputs and targets
-// from two files side by side or from one.
-
 package main
 
 import (
@@ -20,12 +17,12 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/base/mpi"
 	"github.com/iokl/iokl/internal/base/screen"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/schema"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -121,8 +118,32 @@ func (d *dataFlags) tableBytes() (bytes float64) {
 	return bytes
 }
 
-// onRanks runs f in every process of a parallel job. The first of them prints and
+// runRanks runs work on rows that are streamed in every process of a parallel job. The first of them prints and
 // writes; one that fails ends all, with its message.
+func (c *learning) runRanks(folds *foldFlags, work func(*task) error) error {
+	rows, err := reading(c.cmd, func() (stream.Rows, error) { return c.d.streamed(&c.opt, c.cost.weights) })
+	if err == nil && folds != nil {
+		c.opt.CV, err = folds.options(c.cmd, int(rows.Count), nil)
+	}
+	if err != nil {
+		return err
+	}
+	return onRanks(&c.m, func(world *mpi.World) error {
+		rows.SurveyRows, rows.CheckpointRows = c.s.surveyRows, c.s.checkpointRows
+		if world.Size() > 1 {
+			rows.Ranks = world
+		}
+		t := c.task(iokl.Data{Rows: &rows}, nil)
+		t.silent = world.Rank() > 0
+		rows.Progress = func(survey bool, at stream.Progress) error {
+			t.p.rows(survey, at, rows.Count)
+			return nil
+		}
+		return work(t)
+	})
+}
+
+// onRanks runs f in every process of a parallel job, of which the first prints.
 func onRanks(m *machine, f func(world *mpi.World) error) error {
 	world, err := mpi.Start()
 	if err != nil {
@@ -138,54 +159,6 @@ func onRanks(m *machine, f func(world *mpi.World) error) error {
 		return errors.Join(err, world.Close())
 	}
 	return status.Failure(world.Close())
-}
-
-// streamOptions are those of the library for one of the ranks.
-func (c *learning) streamOptions(data iokl.Rows, p *progress, world *mpi.World) iokl.StreamOptions {
-	s, opt := &c.s, c.opt
-	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
-	so := iokl.StreamOptions{
-		Options: opt, SurveyRows: s.surveyRows, CheckpointRows: s.checkpointRows,
-		Progress: func(survey bool, at stream.Progress) error { p.rows(survey, at, data.Count); return nil },
-	}
-	if world.Size() > 1 {
-		so.Ranks = world
-	}
-	return so
-}
-
-// fitStream fits to streamed data, whose rows the ranks share.
-func (c *learning) fitStream(data iokl.Rows, world *mpi.World) error {
-	ctx, p := c.cmd.Context(), newProgress(c.cmd.ErrOrStderr(), &c.m, c.opt.Tol)
-	start := time.Now()
-	model, fitErr := iokl.FitStream(ctx, data, c.streamOptions(data, p, world))
-	p.end()
-	if model == nil {
-		return noModel(c.cmd, fitErr, c.opt.Checkpoint)
-	}
-	if world.Rank() > 0 {
-		return nil
-	}
-	return c.finish(ctx, model, nil, nil, time.Since(start).Seconds(), fitErr)
-}
-
-// cvStream cross-validates on streamed data, whose rows and folds the ranks share,
-// and fits the best setting to the same sums.
-func (c *learning) cvStream(data iokl.Rows, world *mpi.World) error {
-	ctx, p := c.cmd.Context(), newProgress(c.cmd.ErrOrStderr(), &c.m, c.opt.Tol)
-	start := time.Now()
-	r, err := iokl.CrossValidateStream(ctx, data, c.streamOptions(data, p, world))
-	p.end()
-	if err != nil {
-		return unfinished(c.cmd, err, ": "+kept(c.opt.Checkpoint))
-	}
-	if world.Rank() > 0 {
-		return nil
-	}
-	return c.report(r, time.Since(start).Seconds(), func() (bool, error) {
-		model, err := r.Fit(ctx)
-		return c.keep(model, err, p, nil, time.Now())
-	})
 }
 
 // kept says what can be gone on from, if there is a checkpoint already, or those of ranks.
@@ -227,7 +200,7 @@ type tables struct {
 }
 
 // streamed finds the columns in the files, and those of weights, and makes them data to stream.
-func (d *dataFlags) streamed(opt *iokl.Options, weights string) (rows iokl.Rows, err error) {
+func (d *dataFlags) streamed(opt *iokl.Options, weights string) (rows stream.Rows, err error) {
 	if d.x == "" {
 		return rows, errors.New("give the inputs by --x")
 	}

@@ -1,5 +1,3 @@
-// This file is the command update.
-
 package main
 
 import (

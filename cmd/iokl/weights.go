@@ -1,5 +1,3 @@
-// This file has the flags of weights and noise, and of the axis that outputs lie on.
-
 package main
 
 import (

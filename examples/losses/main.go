@@ -55,7 +55,7 @@ func targets(rng *rand.Rand, noise func(x float64) float64) (X, Y *mat.Dense) {
 }
 
 // fitted is the outputs of a fit by that loss along the axis: one row for each place.
-func fitted(X, Y *mat.Dense, loss string) (at []float64, F *mat.Dense, err error) {
+func fitted(X, Y *mat.Dense, loss iokl.Loss) (at []float64, F *mat.Dense, err error) {
 	model, err := iokl.Fit(context.Background(), X, Y, iokl.Options{
 		Kernels: []string{"gaussian:all:median"}, Lambda: 1e-4, Loss: loss,
 	})
@@ -78,12 +78,12 @@ func outliers(rng *rand.Rand) (*plot.Plot, error) {
 		return 0.15 * rng.NormFloat64()
 	})
 	p := scatter("One target in ten is an error", X, Y)
-	for k, loss := range []string{"squared", "huber:0.1"} {
+	for k, loss := range []iokl.Loss{iokl.LossSquared, iokl.HuberLoss(0.1)} {
 		at, F, err := fitted(X, Y, loss)
 		if err != nil {
 			return nil, err
 		}
-		line(p, at, F.ColView(0), k, loss)
+		line(p, at, F.ColView(0), k, string(loss))
 	}
 	return p, nil
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/iokl/iokl"
 )
 
 // TestLosses holds what the pictures show: a curve among outliers by Huber's loss, and quantiles in their order.
@@ -17,7 +19,7 @@ func TestLosses(t *testing.T) {
 		return 0.15 * rng.NormFloat64()
 	})
 	var off [2]float64
-	for k, loss := range []string{"squared", "huber:0.1"} {
+	for k, loss := range []iokl.Loss{iokl.LossSquared, iokl.HuberLoss(0.1)} {
 		at, F, err := fitted(X, Y, loss)
 		if err != nil {
 			t.Fatal(err)

@@ -117,7 +117,7 @@ func TestCancel(t *testing.T) {
 	opt := iokl.Options{Kernels: []string{"gaussian:all:1,2"}, CV: iokl.CVOptions{
 		Folds: 3, Lambdas: []float64{1e-2, 1e-3}, Repeats: 1,
 	}}
-	whole := Fit(Source{X: X, Y: Y}, opt)
+	whole := Fit(iokl.Data{X: X, Y: Y}, opt)
 	defer whole.Close()
 	whole.Wait(-1)
 	if m, err := Result[*iokl.Model](whole); m == nil || err != nil {
@@ -125,7 +125,7 @@ func TestCancel(t *testing.T) {
 	}
 	opt.CV.Repeats = 2000
 	for _, times := range []int{1, 2} {
-		j := Fit(Source{X: X, Y: Y}, opt)
+		j := Fit(iokl.Data{X: X, Y: Y}, opt)
 		if _, err := Result[*iokl.Model](j); !errors.Is(err, ErrRunning) {
 			t.Errorf("before the end: %v", err)
 		}
@@ -147,7 +147,7 @@ func TestResultsWithoutJSON(t *testing.T) {
 		X.Set(i, 0, float64(i))
 		Y.Set(i, 0, 1e200*math.Sin(float64(i)))
 	}
-	j := CrossValidate(Source{X: X, Y: Y}, iokl.Options{Kernels: []string{"linear:all"}, CV: iokl.CVOptions{
+	j := CrossValidate(iokl.Data{X: X, Y: Y}, iokl.Options{Kernels: []string{"linear:all"}, CV: iokl.CVOptions{
 		Folds: 2, Lambdas: []float64{1}, Metric: "mse",
 	}})
 	defer j.Close()
@@ -159,7 +159,7 @@ func TestResultsWithoutJSON(t *testing.T) {
 
 // A fit without rows is refused, also where the number of folds follows from that of the rows.
 func TestFitWithoutRows(t *testing.T) {
-	for name, s := range map[string]Source{
+	for name, s := range map[string]iokl.Data{
 		"no rows":     {X: &mat.Dense{}, Y: &mat.Dense{}},
 		"no matrices": {Grams: []mat.Matrix{}, Y: mat.NewDense(2, 1, nil)},
 	} {

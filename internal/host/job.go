@@ -1,7 +1,6 @@
 // Package host is what a program that is not written in Go asks of this module: options and
 // answers as JSON, errors as status codes, objects by number, and work that is started,
-// watched, cancelled and awaited. Package capi puts C functions on it, and the command takes from it what a [Source] is
-// fitted by.
+// watched, cancelled and awaited. Package capi puts C functions on it.
 package host
 
 import (
@@ -9,61 +8,31 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/base/screen"
 )
 
-// Progress is where the work stands.
-type Progress struct {
-	iokl.Progress     // of the choice of settings; no Phase before and after
-	Lines         int // that Line has not handed out
-	Iteration     int // outer iteration of the final fit; 0 before
-	Objective     float64
-	RelativeGap   float64 // certified; NaN before the final fit
+// work is an [iokl.Job] of any result.
+type work interface {
+	Done() <-chan struct{}
+	Stop()
+	Cancel()
+	Progress() iokl.Progress
 }
 
-// Job is work in a goroutine of its own. Its methods may be called from several goroutines.
+// Job is work, and the lines that it has said. Its methods may be called from several goroutines.
 type Job struct {
-	soft, hard context.CancelFunc // ask for the best so far, for an end at once
-	done       chan struct{}
-
-	mu       sync.Mutex
-	progress Progress
-	lines    []string
-	asked    bool // to cancel
-
-	result any // of the work, once done is closed
-	err    error
-}
-
-// none is the progress of no choice.
-var none = iokl.Progress{Left: -1, Best: math.NaN()}
-
-// start runs work. soft ends what can be ended with a result; hard ends all.
-func start(work func(soft, hard context.Context, j *Job) (any, error)) *Job {
-	hard, endHard := context.WithCancel(context.Background())
-	soft, endSoft := context.WithCancel(hard)
-	j := &Job{soft: endSoft, hard: endHard, done: make(chan struct{}), progress: Progress{
-		Progress: none, RelativeGap: math.NaN(), Objective: math.NaN(),
-	}}
-	go func() {
-		defer close(j.done)
-		defer endHard()
-		j.err = Guard(func() (err error) {
-			j.result, err = work(soft, hard, j)
-			return err
-		})
-	}()
-	return j
+	work
+	mu    sync.Mutex
+	lines []string
+	asked bool // to cancel
 }
 
 // Wait waits until the work has ended, at most that long; 0 does not wait, a negative time has no limit.
@@ -74,44 +43,42 @@ func (j *Job) Wait(limit time.Duration) bool {
 		after = time.After(limit)
 	}
 	select {
-	case <-j.done:
+	case <-j.Done():
 		return true
 	case <-after:
 	}
 	select { // it may have ended in the same moment
-	case <-j.done:
+	case <-j.Done():
 		return true
 	default:
 		return false
 	}
 }
 
-// Cancel asks for the best so far; the second time, for an end at once.
+// Cancel asks for the best so far; the second time, for an end without a result.
 func (j *Job) Cancel() {
 	j.mu.Lock()
 	again := j.asked
 	j.asked = true
 	j.mu.Unlock()
 	if again {
-		j.hard()
+		j.work.Cancel()
 		return
 	}
-	j.soft()
+	j.Stop()
 }
 
 // Close ends the work and waits until nothing reads the caller's data any more.
 func (j *Job) Close() {
-	j.hard()
-	<-j.done
+	j.work.Cancel()
+	<-j.Done()
 }
 
-// Progress is where the work stands.
-func (j *Job) Progress() Progress {
+// Lines is the number of lines that Line has not handed out.
+func (j *Job) Lines() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	p := j.progress
-	p.Lines = len(j.lines)
-	return p
+	return len(j.lines)
 }
 
 // Line shows the next line that the work has said to show, if there is one, and drops it
@@ -135,124 +102,39 @@ func (j *Job) notify(line string) {
 	j.lines = append(j.lines, screen.Safe(line))
 }
 
-func (j *Job) watch(p iokl.Progress) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.progress.Progress = p
-}
-
-func (j *Job) step(s bcd.Step) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.progress.Progress = none
-	j.progress.Iteration, j.progress.Objective, j.progress.RelativeGap = s.Iter, s.Objective, s.RelativeGap
-	return nil
-}
-
 // Result is what the work of a Job has made, a T, and the error that it ended with; both may
 // be there. It is ErrRunning before the end, and ErrHandle for work that makes no T.
 func Result[T any](j *Job) (result T, err error) {
 	if !j.Wait(0) {
 		return result, ErrRunning
 	}
-	result, ok := j.result.(T)
-	if !ok && j.err == nil {
+	w, ok := j.work.(*iokl.Job[T])
+	if !ok {
 		return result, fmt.Errorf("%w: this work has another kind of result", ErrHandle)
 	}
-	return result, j.err
-}
-
-// Source is what a model is learned from: X or Grams, and Y or Labels.
-type Source struct {
-	X, Y   mat.Matrix
-	Grams  []mat.Matrix
-	Labels []string
-}
-
-// check refuses what does not go together.
-func (s *Source) check() error {
-	if s.Grams != nil && len(s.Grams) == 0 {
-		return Input("no Gram matrices")
-	}
-	rows, _ := s.first().Dims()
-	if s.Labels != nil && len(s.Labels) != rows {
-		return Input("%d rows of inputs and %d labels", rows, len(s.Labels))
-	}
-	return nil
-}
-
-func (s *Source) first() mat.Matrix {
-	if s.Grams != nil {
-		return s.Grams[0]
-	}
-	return s.X
-}
-
-// Targets is Y, and the options with the names that labels give to its columns.
-func (s *Source) Targets(opt iokl.Options) (mat.Matrix, iokl.Options) {
-	if s.Labels == nil {
-		return s.Y, opt
-	}
-	Y, classes := iokl.OneHot(s.Labels)
-	if opt.OutputNames == nil {
-		opt.OutputNames = classes
-	}
-	return Y, opt
-}
-
-// CrossValidate compares settings as the function CrossValidate does, in the caller's goroutine.
-func (s *Source) CrossValidate(ctx context.Context, opt iokl.Options) (*iokl.CVResult, error) {
-	switch {
-	case s.Grams != nil:
-		Y, opt := s.Targets(opt)
-		return iokl.CrossValidateGram(ctx, s.Grams, Y, opt)
-	case s.Labels != nil:
-		return iokl.CrossValidateClasses(ctx, s.X, s.Labels, opt)
-	}
-	return iokl.CrossValidate(ctx, s.X, s.Y, opt)
-}
-
-// Fit fits as the function Fit does, in the caller's goroutine.
-func (s *Source) Fit(ctx context.Context, opt iokl.Options) (*iokl.Model, error) {
-	switch {
-	case s.Grams != nil:
-		Y, opt := s.Targets(opt)
-		return iokl.FitGram(ctx, s.Grams, Y, opt)
-	case s.Labels != nil:
-		return iokl.FitClasses(ctx, s.X, s.Labels, opt)
-	}
-	return iokl.Fit(ctx, s.X, s.Y, opt)
+	return w.Result()
 }
 
 // Fit starts a fit, whose result is a *iokl.Model: what the command fit does.
-func Fit(s Source, opt iokl.Options) *Job {
-	return start(func(soft, hard context.Context, j *Job) (any, error) {
-		if err := s.check(); err != nil {
-			return nil, err
-		}
-		opt.Trace, opt.Notify, opt.Watch = j.step, j.notify, j.watch
-		m, err := s.Fit(soft, opt)
-		if hard.Err() != nil {
-			return nil, err
-		}
-		return m, err
-	})
+func Fit(data iokl.Data, opt iokl.Options) *Job {
+	j := new(Job)
+	opt.Notify = j.notify
+	j.work = iokl.Start(context.Background(), data, opt)
+	return j
 }
 
 // CrossValidate starts a comparison of settings, whose result is a *iokl.CVResult.
-func CrossValidate(s Source, opt iokl.Options) *Job {
-	return start(func(soft, _ context.Context, j *Job) (any, error) {
-		if err := s.check(); err != nil {
-			return nil, err
-		}
-		opt.Notify, opt.Watch = j.notify, j.watch
-		return s.CrossValidate(soft, opt)
-	})
+func CrossValidate(data iokl.Data, opt iokl.Options) *Job {
+	j := new(Job)
+	opt.Notify = j.notify
+	j.work = iokl.Compare(context.Background(), data, opt)
+	return j
 }
 
 // Graph starts the search for a causal graph, whose result is a *granger.Result.
 func Graph(X mat.Matrix, options string) *Job {
-	return start(func(soft, _ context.Context, j *Job) (any, error) {
+	j := new(Job)
+	j.work = iokl.Run(context.Background(), func(ctx context.Context) (*granger.Result, error) {
 		d, opt, err := GrangerOptions(options, blas.Raw(X))
 		if err != nil {
 			return nil, err
@@ -260,17 +142,17 @@ func Graph(X mat.Matrix, options string) *Job {
 		for _, note := range d.Notes {
 			j.notify(note)
 		}
-		return granger.Infer(soft, d, opt)
+		return granger.Infer(ctx, d, opt)
 	})
+	return j
 }
 
 // JSON is the result of a comparison or of a graph in words.
 func (j *Job) JSON() ([]byte, error) {
-	r, err := Result[json.Marshaler](j)
-	if c, e := Result[*iokl.CVResult](j); c != nil {
-		return marshal(c, e)
+	if r, err := Result[*granger.Result](j); !errors.Is(err, ErrHandle) {
+		return marshal(r, err)
 	}
-	return marshal(r, err)
+	return marshal(Result[*iokl.CVResult](j))
 }
 
 // marshal is v as JSON where the work has ended without error.

@@ -1,5 +1,3 @@
-// This file keeps objects for a host by number, models among them, and says as JSON what models are.
-
 package host
 
 import (

@@ -1,5 +1,3 @@
-// This file reads options from JSON.
-
 package host
 
 import (

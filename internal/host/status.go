@@ -1,5 +1,3 @@
-// This file assigns status codes to errors.
-
 package host
 
 import (
@@ -9,7 +7,6 @@ import (
 	"io/fs"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/cg"
 	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/granger"
@@ -55,9 +52,7 @@ var kinds = []struct {
 	{Cancelled, []error{context.Canceled}},
 	{NoMemory, []error{iokl.ErrMemory}},
 	{BadModel, []error{iokl.ErrModel}},
-	{NotConverged, []error{
-		bcd.ErrNotConverged, sylvester.ErrNotConverged, cg.ErrNotConverged, lanczos.ErrNotConverged,
-	}},
+	{NotConverged, []error{iokl.ErrNotConverged}},
 	{BadInput, []error{
 		iokl.ErrInput, granger.ErrGap, granger.ErrConstant, granger.ErrShort, granger.ErrUnknown, granger.ErrDuplicate,
 		granger.ErrOption, granger.ErrTime, sylvester.ErrNotFinite, sylvester.ErrNotSPD, sylvester.ErrSingular,

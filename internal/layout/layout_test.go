@@ -28,8 +28,8 @@ const module = "github.com/iokl/iokl"
 // that is listed counts.
 var rank = map[string]int{
 	"internal/base": 0, "internal/layout": 0,
-	"internal/dense": 1,
-	"blas":           2,
+	"internal/dense": 1, "formula": 1,
+	"blas": 2, "schema": 2,
 	"internal/files": 3,
 	"linop":          4, "kernel": 4,
 	"cg": 5, "lanczos": 5, "rff": 5,
@@ -45,7 +45,7 @@ var rank = map[string]int{
 	"internal/learn/samples": 14,
 	"internal/learn/update":  15,
 	"":                       16, "granger": 16,
-	"internal/host": 17, "cmd/internal": 17,
+	"internal/host": 17, "internal/fittest": 17, "cmd/internal": 17,
 	"cmd/iokl": 18, "bench": 18,
 	"bench/data":   19,
 	"bench/cases":  20,
@@ -252,6 +252,25 @@ func imports(t *testing.T, f func(path string, lines *token.File, specs []*ast.I
 			t.Fatal(err)
 		}
 		f(path, set.File(file.Pos()), file.Imports)
+	})
+}
+
+// The root package declares its types: go doc shows no fields of an alias.
+func TestRootDeclaresItsTypes(t *testing.T) {
+	sources(t, []string{".go"}, func(path string, text []byte) {
+		if strings.Contains(path, "/") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok && spec.Assign.IsValid() {
+				t.Errorf("%s: %s is an alias", path, spec.Name)
+			}
+			return true
+		})
 	})
 }
 

@@ -117,7 +117,9 @@ func withOutliers(env *bench.Env, Y blas.General) blas.General {
 }
 
 // lossOf is the loss of each task.
-var lossOf = map[string]string{"quantiles": "quantile:0.1,0.5,0.9", "outliers": "huber", "classes": "logistic"}
+var lossOf = map[string]iokl.Loss{
+	"quantiles": iokl.QuantileLoss(0.1, 0.5, 0.9), "outliers": iokl.LossHuber, "classes": iokl.LossLogistic,
+}
 
 // runLoss fits to s and predicts. The script scores these predictions, and those of its own models, by the same code.
 func runLoss(ctx context.Context, env *bench.Env, task string, s *data.Split) error {

@@ -15,12 +15,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/internal/files/formula"
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/formula"
+	"github.com/iokl/iokl/schema"
 )
 
 // columns are of a file with a date, a category of many levels, numbers, text and a month.
-var columns = []iokl.Column{
+var columns = schema.Columns{
 	{Name: "when", Kind: "date", First: 19000, Cycles: []string{"week", "year"}},
 	{Name: "wo`rd\"", Kind: "category", Levels: []string{"a`\\", "b,1"}, Rest: []string{"c", "d", "e"}, Buckets: 2},
 	{Name: "a"},

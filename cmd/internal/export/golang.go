@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 )
 
 // Go writes a Go file of package name that imports the standard library alone. Its function Predict is the formula's.

@@ -13,7 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 )
 
 // ONNX writes a model of standard operators in double precision, from X (rows×columns), the inputs of the formula, to

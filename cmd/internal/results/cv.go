@@ -14,7 +14,6 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/files/page"
-	"github.com/iokl/iokl/internal/learn/choose"
 )
 
 // check refuses a report that cv did not print.
@@ -31,11 +30,11 @@ func (r *CV) check() error {
 }
 
 // errorText is an error of cross-validation with its standard error.
-func errorText(metric string, mean, stderr float64) string {
+func errorText(metric iokl.Metric, mean, stderr float64) string {
 	return fmt.Sprintf("%.4g ± %.2g (%s)", mean, stderr, metricNames[metric])
 }
 
-var metricNames = map[string]string{
+var metricNames = map[iokl.Metric]string{
 	"nmse": "squared error over the variance of the targets", "mse": "mean squared error",
 	"rmse": "root mean squared error", "accuracy": "accuracy",
 	"loss": "loss over that of the best constant",
@@ -75,9 +74,9 @@ func (r *CV) Page(path string) Subject {
 	}
 	s.figures = facts("cv figures", r)
 	best := slices.IndexFunc(r.Points, r.IsBest)
-	curve := section("curve", "Error against λ", page.Charts(CVFigures(&iokl.CVResult{Result: choose.Result{
+	curve := section("curve", "Error against λ", page.Charts(CVFigures(&iokl.CVResult{
 		Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points,
-	}})), page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
+	})), page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
 		"setting chosen."))
 	points, title := r.listed()
 	s.add(curve, section("settings", title, r.table(points).HTML()), rerun(r.Command, facts("cv settings", r)))
@@ -112,7 +111,7 @@ func (r *CV) table(points []iokl.CVPoint) *page.Table {
 
 // CV is what cv --json prints.
 type CV struct {
-	Metric   string         `json:"metric"`
+	Metric   iokl.Metric    `json:"metric"`
 	Folds    int            `json:"folds"`
 	Best     iokl.CVPoint   `json:"best"`
 	Points   []iokl.CVPoint `json:"points"`

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/schema"
 )
 
 // sourceInput is a column of the file that the inputs come from, and the columns of numbers that it became.

@@ -92,7 +92,7 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 			parts = append(parts, name+" has "+heldOutQuantile(h, j, q[j%len(q)]))
 			continue
 		}
-		if strings.HasPrefix(model.Certificate().Loss, "huber") {
+		if strings.HasPrefix(string(model.Certificate().Loss), "huber") {
 			parts = append(parts, name+" has "+heldOutMedian(h, j))
 			continue
 		}

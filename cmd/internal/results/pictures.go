@@ -140,7 +140,7 @@ func CVFigures(r *iokl.CVResult) []picture.Figure {
 	}
 	c := picture.Chart{
 		Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds),
-		X:     "λ", Y: r.Metric, LogX: true,
+		X:     "λ", Y: string(r.Metric), LogX: true,
 	}
 	paths := splitPaths(points, r.Metric)
 	if n := len(paths); n > mostPaths {
@@ -184,7 +184,7 @@ func CVFigures(r *iokl.CVResult) []picture.Figure {
 const mostPaths = 6
 
 // splitPaths groups the points by all but λ, the group with the best point first.
-func splitPaths(all []iokl.CVPoint, metric string) (paths [][]iokl.CVPoint) {
+func splitPaths(all []iokl.CVPoint, metric iokl.Metric) (paths [][]iokl.CVPoint) {
 	for i := range all {
 		k := slices.IndexFunc(paths, func(p []iokl.CVPoint) bool { return sameKind(&p[0], &all[i]) })
 		if k < 0 {
@@ -204,7 +204,7 @@ func sameKind(p, q *iokl.CVPoint) bool {
 }
 
 // cost is less for a better error, and most for one beyond double precision.
-func cost(metric string, p iokl.CVPoint) float64 {
+func cost(metric iokl.Metric, p iokl.CVPoint) float64 {
 	switch {
 	case math.IsNaN(p.Mean):
 		return math.Inf(1)
@@ -215,13 +215,13 @@ func cost(metric string, p iokl.CVPoint) float64 {
 }
 
 // bestOf is the point with the best error.
-func bestOf(path []iokl.CVPoint, metric string) iokl.CVPoint {
+func bestOf(path []iokl.CVPoint, metric iokl.Metric) iokl.CVPoint {
 	return slices.MinFunc(path, func(a, b iokl.CVPoint) int { return cmp.Compare(cost(metric, a), cost(metric, b)) })
 }
 
 // pathName is what the legend calls the path of a point; with kernels where these differ.
 func pathName(q iokl.CVPoint, kernels bool) string {
-	name := q.Norm
+	name := string(q.Norm)
 	if kernels {
 		name += ", " + q.Learns() + ": " + first(q.Kernels)
 	}

@@ -52,7 +52,7 @@ func TestManySettings(t *testing.T) {
 		!strings.Contains(text.String(), "of 27 in all") {
 		t.Errorf("%v:\n%s", err, text.String())
 	}
-	figures := CVFigures(&iokl.CVResult{Result: choose.Result{Metric: "mse", Points: r.Points, Best: 26}})
+	figures := CVFigures(&iokl.CVResult{Metric: "mse", Points: r.Points, Best: 26})
 	if len(figures) != 1 || len(figures[0].Legend) != mostPaths+1 ||
 		!strings.Contains(figures[0].Title, "the best 6 of 9 settings") {
 		t.Fatalf("%+v", figures)

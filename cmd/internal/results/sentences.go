@@ -44,7 +44,7 @@ var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"axis":   func(model *iokl.Model) []string { _, names := model.OutputAxis(); return names },
 	"mean":   func(v []float64) float64 { return stat.Mean(v, nil) },
 	"step":   func(k int) string { return Counted(k+1, "step") },
-	"active": Active, "metric": func(name string) string { return metricNames[name] }, "brief": choose.Brief,
+	"active": Active, "metric": func(name iokl.Metric) string { return metricNames[name] }, "brief": choose.Brief,
 	"coupled": func() float64 { return coupled },
 	"join":    strings.Join, "least": slices.Min[[]float64], "largest": slices.Max[[]float64],
 }).Parse(regexp.MustCompile(`\n[ \t]*`).ReplaceAllString(sentencesText, " ") + reportsText +

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/iokl/iokl/internal/base/memory"
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/schema"
 )
 
 // csvReader reads separated text. The separator is the one of , ; | and tab that

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/schema"
 )
 
 var errDate = errors.New("is not a date written as the others in its column " + wayOut)

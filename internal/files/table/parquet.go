@@ -16,7 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/iokl/iokl/internal/base/memory"
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/schema"
 )
 
 // parquetRecords reads flat columns of a Parquet file. A null is a missing cell.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/memory"
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/schema"
 )
 
 // ErrData is wrapped by every error about what a file holds, as opposed to

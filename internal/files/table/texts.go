@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/internal/base/memory"
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/schema"
 )
 
 // ErrNotText says that a file is of a kind that holds numbers only.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/schema"
 )
 
 // MaxLevels is the largest number of levels of a category with a column of 0 and 1 each where [Options] name none.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl/internal/files/schema"
+	"github.com/iokl/iokl/schema"
 )
 
 // learn is the schema of a file of the column a with these cells and a column of numbers.

@@ -22,40 +22,22 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// Options say what cross-validation tries and how. The zero value is useful.
+// Options say what cross-validation tries and how, as CVOptions of the root package does.
 type Options struct {
-	Lambdas []float64 `json:"lambdas,omitempty"` // nil: a falling path of 23 values, or the promising part of it
-	Taus    []float64 `json:"taus,omitempty"`    // nil: τ of the fit
-	Norms   []string  `json:"norms,omitempty"`   // nil: that of the fit, or lp:1 and lp:2 where it has none
-	// Kernels are dictionaries to compare; nil: that of the fit, or what the race finds where it has none.
-	Kernels [][]string `json:"kernels,omitempty"`
-	// Models are Product, Sum or both; nil: that of the fit.
-	Models []learn.Model `json:"models,omitempty"`
-
-	Folds int `json:"folds,omitempty"` // 0 means 10, and 5, or 3 for many samples, where a fit chooses λ itself
-	// LeaveOneOut leaves out every row by itself, in closed form, in place of folds: at scales, weights, L and
-	// μ = λl of all rows. Settings that learn neither weights nor L take one decomposition for all λ.
-	LeaveOneOut bool `json:"leave_one_out,omitempty"`
-	// Repeats of the whole, with other folds; 0 means 1, and more for few samples where a fit chooses λ itself.
-	// Without Lambdas, what is beyond doubt worse after a repeat is left out of the next. By a loss other than the
-	// squared one there is one.
-	Repeats     int   `json:"repeats,omitempty"`
-	Groups      []int `json:"groups,omitempty"`       // a number for each sample: no group is on both sides of a split
-	TimeOrdered bool  `json:"time_ordered,omitempty"` // train on the past, test on what follows
-	// Hide says what a fold leaves out: learn.HideRows, as predictions for new samples need, or
-	// learn.HideCells, as filling in missing targets does. "" means cells where as many rows are observed in part
-	// as a fold holds, unless Groups, TimeOrdered or the accuracy ask for rows, and else rows.
-	Hide string `json:"hide,omitempty"`
-	// FoldsBy deals rows to folds where Groups and TimeOrdered say nothing: Shuffle, the default, or Blocks.
-	FoldsBy string `json:"folds_by,omitempty"`
-	// OfFit takes as many folds and repeats, where these are not given, as a fit that chooses λ itself: see ForFit.
-	OfFit bool `json:"-"`
-	// Metric is an average over the outputs: nmse (the default), the squared error
-	// divided by the variance of the training targets, 1 for a constant guess; mse; rmse; or accuracy.
-	Metric string `json:"metric,omitempty"`
-	// relative gap of the fits; 0 means 1e-2, or that of the fit when it is larger
-	Tol   float64 `json:"tol,omitempty"`
-	OneSE bool    `json:"one_se,omitempty"` // choose the largest λ within one standard error of the best
+	Lambdas, Taus []float64
+	Norms         []string
+	Kernels       [][]string
+	Models        []learn.Model
+	Folds         int
+	LeaveOneOut   bool
+	Repeats       int
+	Groups        []int
+	TimeOrdered   bool
+	Hide          string // learn.HideRows, learn.HideCells, or "" to decide by the cells that are missing
+	FoldsBy       string
+	Metric        string // of learn.Metrics
+	Tol           float64
+	OneSE         bool
 }
 
 // Values of FoldsBy, for rows that are neither in groups nor ordered by time.
@@ -90,43 +72,27 @@ func (opt *Options) folding() learn.Folding {
 
 // Point is one setting and how it did on held-out samples.
 type Point struct {
-	Kernels []string      `json:"kernels"` // SPECs of the dictionary
-	Norm    string        `json:"norm"`
-	Learn   learn.Learned `json:"learn"`
-	Model   learn.Model   `json:"model"`
-	Tau     float64       `json:"tau"`
-	Lambda  float64       `json:"lambda"`
-	// SPEC of L between the points of the axis of the outputs; "" where there is none
-	OutputKernel string    `json:"output_kernel,omitempty"`
-	Mean         float64   `json:"mean"`   // of the metric over the folds
-	StdErr       float64   `json:"stderr"` // of that mean; 0 for one fold
-	Folds        []float64 `json:"folds"`
-	Freedom      float64   `json:"degrees_of_freedom,omitempty"` // effective, of the fit to all rows, with LeaveOneOut
-}
-
-// Learns is what the setting learns, in words.
-func (p *Point) Learns() string {
-	switch {
-	case p.OutputKernel != "":
-		return string(p.Learn) + " with L of " + p.OutputKernel
-	case p.Model == learn.Sum:
-		return "l of each"
-	}
-	return string(p.Learn)
+	Kernels      []string
+	Norm         string
+	Learn        learn.Learned
+	Model        learn.Model
+	Tau, Lambda  float64
+	OutputKernel string // SPEC of L between the points of the axis of the outputs; "" where there is none
+	Mean, StdErr float64
+	Folds        []float64
+	Freedom      float64
 }
 
 // Result lists the settings that every fold of the last rung has tried.
 type Result struct {
-	Metric string `json:"metric"`
-	Folds  int    `json:"folds"`
+	Metric string
+	Folds  int
 	// Best is the index of the point chosen: the simplest of those that are not worse than the one of the lowest mean
 	// logarithm of the error, or the highest accuracy, with the targets of Means predicted by their mean.
-	Best   int     `json:"best"`
-	Points []Point `json:"points"`
-	// of the mean of the training targets, or of 0 where they are not standardised
-	Constant float64 `json:"constant_error"`
-	// the targets, from 0, that the best point predicts no better than that beyond doubt
-	Means []int `json:"means,omitempty"`
+	Best     int
+	Points   []Point
+	Constant float64
+	Means    []int
 
 	samples int  // that Points were compared on
 	cut     bool // time was spent before all was compared

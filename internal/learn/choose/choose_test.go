@@ -258,7 +258,7 @@ func TestDataAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	streamed, err := sums.New(t.Context(), sums.Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: func() (stream.Source,
+	streamed, err := sums.New(t.Context(), stream.Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: func() (stream.Source,
 		error,
 	) {
 		return stream.FromMatrices("rows", x, y), nil

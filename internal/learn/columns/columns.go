@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/schema"
 )
 
 // Options say what becomes of the columns.

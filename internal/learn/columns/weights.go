@@ -23,6 +23,50 @@ func WeightAt(W blas.General, i, j int) float64 {
 	return W.Data[i*W.Stride+min(j, W.Cols-1)]
 }
 
+// Multiply multiplies the weights v of cells by the weights w of cells or rows.
+func Multiply(v, w blas.General) {
+	for i := range v.Rows {
+		row := blas.Row(v, i)
+		for j := range row {
+			row[j] *= WeightAt(w, i, j)
+		}
+	}
+}
+
+// Precision is the weights that noise of the deviations sigma makes of the targets y with the weights w: (s/σ)², with s
+// the standard deviation of the target where targets are scaled and else 1, times one number that makes the mean weight
+// 1.
+func Precision(sigma, y, w blas.General, scaled bool) (v blas.General, err error) {
+	l, n := y.Rows, y.Cols
+	if !(sigma.Rows == l || sigma.Rows == 1) || !(sigma.Cols == n || sigma.Cols == 1) {
+		return v, fault.Input("the standard deviations of the noise are %d×%d: want %d×1 of rows, 1×%d of outputs, or "+
+			"%d×%d of cells", sigma.Rows, sigma.Cols, l, n, l, n)
+	}
+	scale := slices.Repeat([]float64{1}, n)
+	if scaled {
+		scale = MeasureWeighted(y, w).Scale
+	}
+	v = blas.NewGeneral(l, n)
+	sum, count := 0.0, 0.0
+	for i := range l {
+		for j := range n {
+			s := sigma.Data[min(i, sigma.Rows-1)*sigma.Stride+min(j, sigma.Cols-1)]
+			observed := !math.IsNaN(y.Data[i*y.Stride+j])
+			if !observed {
+				continue
+			}
+			if !fault.Positive(s) {
+				return v, fault.Input("the noise in row %d, column %d has the standard deviation %g: it must be "+
+					"positive", i+1, j+1, s)
+			}
+			v.Data[i*n+j] = scale[j] / s * (scale[j] / s)
+			sum, count = sum+v.Data[i*n+j], count+1
+		}
+	}
+	blas.Scal(count/sum, v.Data)
+	return v, nil
+}
+
 // CheckCellWeights refuses weights that are not finite and ≥ 0, no weights of the l×n targets, or all 0. It returns
 // one column where all columns are equal.
 func CheckCellWeights(W blas.General, l, n int) (blas.General, error) {

@@ -63,3 +63,47 @@ func Tails(l, n int, seed uint64) (X, full, Y *mat.Dense) {
 	}
 	return X, full, Y
 }
+
+// Coupled is three outputs that follow one rough function of three inputs, each with a
+// tenth of its size of its own.
+func Coupled(l int, seed uint64) (X, Y *mat.Dense) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	X, Y = mat.NewDense(l, 3, nil), mat.NewDense(l, 3, nil)
+	for i := range l {
+		x := X.RawRowView(i)
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		f := math.Sin(3*x[0]+2*x[1]) + math.Cos(2*x[2]-3*x[1])
+		for j, sign := range []float64{1, -1, 0.5} {
+			Y.Set(i, j, sign*(f+0.1*rng.NormFloat64())+float64(j))
+		}
+	}
+	return X, Y
+}
+
+// Hide puts NaN into the given share of the cells, and returns the result and how many it hid.
+func Hide(Y *mat.Dense, share float64, seed uint64) (*mat.Dense, int) {
+	rng, Z, count := rand.New(rand.NewPCG(seed, 2)), mat.DenseCopyOf(Y), 0
+	Z.Apply(func(_, _ int, v float64) float64 {
+		if rng.Float64() < share {
+			count++
+			return math.NaN()
+		}
+		return v
+	}, Z)
+	return Z, count
+}
+
+// HiddenError is the mean squared error of output j of F on the cells of Y that Z hides.
+func HiddenError(F, Y, Z *mat.Dense, j int) float64 {
+	var sum, count float64
+	for i := range Y.RawMatrix().Rows {
+		if math.IsNaN(Z.At(i, j)) {
+			d := F.At(i, j) - Y.At(i, j)
+			sum += d * d
+			count++
+		}
+	}
+	return sum / count
+}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/files/formula"
+	"github.com/iokl/iokl/formula"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/kernel"
 )

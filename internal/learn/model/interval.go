@@ -32,35 +32,12 @@ const (
 	JackknifePlus = "jackknife+"
 )
 
-// Interval says which intervals are asked for. The zero value is useful.
+// Interval says which intervals are asked for, as IntervalOptions of the root package does.
 type Interval struct {
-	Level float64 `json:"level,omitzero"` // share of new targets that the intervals are to hold; 0 means 0.9
-	// Method is "cv+" or "jackknife+", or of models by quantiles "conformal". "" is the first of them that the model
-	// can.
-	//
-	// cv+ takes the models of the option IntervalFolds. For rows that are drawn alike and
-	// in no order, its intervals hold at least 2·Level − 1 − √(2/l) of new targets, whatever their
-	// distribution; in practice about Level. That is so where everything was learned
-	// inside the folds; models kept by default share the setting that cross-validation chose, and
-	// those of a stream the scales, widths and landmarks of its survey too.
-	//
-	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
-	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
-	// costs 2·l²·n operations a row. Beyond 2000 rows all intervals of an output are of one width, or of one
-	// multiple of the deviation, from estimates of the residuals of 4000 rows without each, which the fit makes; they
-	// cost no more than the prediction, where they are of one width.
-	//
-	// conformal takes the two quantiles of the model whose distance is nearest to Level, those of the models of
-	// the option IntervalFolds, and adds on both sides what makes intervals hold Level of the samples left out. What
-	// holds for cv+ holds for these, and their width follows the noise.
-	Method string `json:"method,omitempty"`
-	// widths in proportion to the posterior deviation with noise: wider where data are thin
-	Local bool `json:"local,omitempty"`
-	Joint bool `json:"joint,omitempty"` // Level is for all outputs of a row together
-	// Weights are those of the rows (t×1) or targets (t×n) that are predicted, as those of a fit: widths are in
-	// proportion to 1/√w. nil means 1, and so does a weight that is 0 or NaN. A model that was fitted with weights
-	// takes its residuals times √w, each with the mass w.
-	Weights mat.Matrix `json:"-"`
+	Level        float64 // 0 means 0.9
+	Method       string
+	Local, Joint bool
+	Weights      mat.Matrix
 
 	weights blas.General // those of Weights; without Data 1
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/internal/files/npy"
-	"github.com/iokl/iokl/internal/files/schema"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/schema"
 )
 
 // ErrModel says that a file is no model, is damaged, or was written by a newer version.

@@ -394,7 +394,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	if len(X.Data) > 0 && &X.Data[0] != &r.x.Data[0] { // a copy, where cells or rows are missing or have weight 0
 		opt.MaxBytes = max(1, opt.Limit()-8*int64(len(X.Data)+len(Y.Data)))
 	}
-	rows := sums.Rows{
+	rows := stream.Rows{
 		Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)),
 		Open: func() (stream.Source, error) { return stream.FromMatrices("the data", X, Y, W.Data...), nil },
 	}

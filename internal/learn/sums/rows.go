@@ -23,8 +23,10 @@ import (
 )
 
 // Draw returns a survey with at most so many of the rows, drawn uniformly by the seed, and how many there are.
-func Draw(ctx context.Context, rows Rows, sample int, opt Options) (s *stream.Survey, all int64, err error) {
-	s, bad, err := survey(ctx, rows, sample, &opt)
+func Draw(
+	ctx context.Context, rows *stream.Rows, sample int, seed uint64,
+) (s *stream.Survey, all int64, err error) {
+	s, bad, err := survey(ctx, rows, sample, seed)
 	if err = cmp.Or(err, bad); err != nil {
 		return nil, 0, err
 	}
@@ -34,15 +36,17 @@ func Draw(ctx context.Context, rows Rows, sample int, opt Options) (s *stream.Su
 	return s, all, nil
 }
 
-// survey surveys the rows, up to one that cannot be read, of which bad tells.
-func survey(ctx context.Context, rows Rows, sample int, opt *Options) (s *stream.Survey, bad, err error) {
-	src, err := rows.open()
+// survey surveys the rows. It stops at the first unreadable block, whose error is bad.
+func survey(
+	ctx context.Context, rows *stream.Rows, sample int, seed uint64,
+) (s *stream.Survey, bad, err error) {
+	src, err := open(rows)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = closeSource(src) }()
-	part := &surveyed{Source: src, left: cmp.Or(opt.SurveyRows, -1), progress: opt.Progress}
-	s, err = stream.Inspect(ctx, part, rows.Inputs, rows.Outputs, sample, opt.Seed)
+	part := &surveyed{Source: src, left: cmp.Or(rows.SurveyRows, -1), progress: rows.Progress}
+	s, err = stream.Inspect(ctx, part, rows.Inputs, rows.Outputs, sample, seed)
 	return s, rowError(part.err), rowError(err)
 }
 
@@ -88,12 +92,12 @@ type scaled struct {
 
 // open starts a pass over the scaled rows of this rank, which ends with an error of stop.
 func (d *Data) open(stop func() error) (*scaled, error) {
-	src, err := d.rows.open()
+	src, err := open(&d.rows)
 	if err != nil {
 		return nil, err
 	}
 	s := &scaled{Source: src, from: src, stop: stop, x: d.In.Scaler, y: d.Out}
-	if r := d.opt.Ranks; r != nil && r.Size() > 1 {
+	if r := d.rows.Ranks; r != nil && r.Size() > 1 {
 		s.Source = stream.Share(src, r.Rank(), r.Size())
 	}
 	return s, nil
@@ -131,8 +135,8 @@ func applied(s *columns.Scaler, a, work blas.General) (_, _ blas.General) {
 
 // accumulate takes the rows into the sums, from where the checkpoint ended.
 func (d *Data) accumulate(ctx context.Context, saved io.Reader) error {
-	if d.opt.Progress != nil {
-		d.so.Progress = func(at stream.Progress) error { return d.opt.Progress(false, at) }
+	if d.rows.Progress != nil {
+		d.so.Progress = func(at stream.Progress) error { return d.rows.Progress(false, at) }
 	}
 	if d.opt.Checkpoint != "" {
 		d.so.Checkpoint = d.save
@@ -161,8 +165,8 @@ func (d *Data) accumulate(ctx context.Context, saved io.Reader) error {
 			return err
 		}
 	}
-	if d.opt.Ranks != nil {
-		if err := acc.Reduce(d.opt.Ranks); err != nil {
+	if d.rows.Ranks != nil {
+		if err := acc.Reduce(d.rows.Ranks); err != nil {
 			return err
 		}
 	}
@@ -186,7 +190,7 @@ const passMagic = "IOKLPASS2"
 
 // checkpoint is the name of this rank's file.
 func (d *Data) checkpoint() string {
-	if r := d.opt.Ranks; r != nil && r.Size() > 1 {
+	if r := d.rows.Ranks; r != nil && r.Size() > 1 {
 		return fmt.Sprintf("%s.%d-of-%d", d.opt.Checkpoint, r.Rank()+1, r.Size())
 	}
 	return d.opt.Checkpoint

@@ -26,21 +26,12 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// Rows is data of any length that are read in blocks of rows.
-type Rows struct {
-	Inputs, Outputs int    // columns of X and Y
-	Name            string // of the data, for checkpoints: one belongs to data of one name
-	Count           int64  // rows, or less than 1 when that is not known
-	// Open starts to hand out the rows anew, from the first on. A source that is
-	// an io.Closer is closed when it is no longer needed.
-	Open func() (stream.Source, error)
-}
-
-func (r *Rows) open() (stream.Source, error) {
-	if r.Open == nil {
+// open starts to hand out the rows anew.
+func open(rows *stream.Rows) (stream.Source, error) {
+	if rows.Open == nil {
 		return nil, fault.Input("the rows have no Open to read them by")
 	}
-	return r.Open()
+	return rows.Open()
 }
 
 // Options of data.
@@ -52,12 +43,8 @@ type Options struct {
 	Folds      int            // to keep apart; 0 means none
 	FoldGroups []int          // a number for each row: rows of a number are in one fold
 
-	Survey         *Survey // nil: the rows are read for it
-	SurveyRows     int64   // leading rows to survey; 0 means all
-	Checkpoint     string  // file that keeps the sums; "" means none
-	CheckpointRows int64   // between two writes of it; 0 means 100 for each feature
-	Ranks          stream.Ranks
-	Progress       func(survey bool, p stream.Progress) error
+	Survey     *Survey // nil: the rows are read for it
+	Checkpoint string  // file that keeps the sums; "" means none
 }
 
 // Survey is what is known of the rows before they are read.
@@ -73,7 +60,7 @@ type Survey struct {
 
 // Data holds the sums of one pass over the rows.
 type Data struct {
-	rows   Rows
+	rows   stream.Rows
 	opt    Options
 	survey *stream.Survey
 	Survey
@@ -83,7 +70,7 @@ type Data struct {
 }
 
 // New surveys the rows, makes the feature maps and reads the rows into sums.
-func New(ctx context.Context, rows Rows, opt Options) (*Data, error) {
+func New(ctx context.Context, rows stream.Rows, opt Options) (*Data, error) {
 	d := &Data{rows: rows, opt: opt}
 	if rows.Inputs < 1 || rows.Outputs < 1 {
 		return nil, fault.Input("the data are empty")
@@ -116,7 +103,7 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	}
 	if d.survey == nil {
 		var bad error
-		if d.survey, bad, err = survey(ctx, d.rows, defaults.SurveySamples, &d.opt); err != nil {
+		if d.survey, bad, err = survey(ctx, &d.rows, defaults.SurveySamples, d.opt.Seed); err != nil {
 			return err
 		}
 		// A row that cannot be read will end the pass too; with a checkpoint, its rows
@@ -188,13 +175,13 @@ func (d *Data) plan(ctx context.Context) (err error) {
 	if err := d.checkMissing(); err != nil {
 		return err
 	}
-	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: cmp.Or(d.opt.CheckpointRows,
+	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: cmp.Or(d.rows.CheckpointRows,
 		defaults.RowsPerFeature*int64(D)), Folds: d.opt.Folds, Patterns: d.survey.Patterns}
 	if err := d.dealGroups(); err != nil {
 		return err
 	}
 	rows := d.rows.Count
-	if rows < 1 && d.opt.SurveyRows == 0 {
+	if rows < 1 && d.rows.SurveyRows == 0 {
 		rows = d.survey.Rows
 	}
 	if rows < 1 {
@@ -252,7 +239,7 @@ func (d *Data) dealGroups() error {
 	if groups == nil || d.opt.Folds == 0 {
 		return nil
 	}
-	if l := int64(len(groups)); d.opt.SurveyRows == 0 && l != d.survey.Read {
+	if l := int64(len(groups)); d.rows.SurveyRows == 0 && l != d.survey.Read {
 		return fault.Input("%d group numbers for %d samples", l, d.survey.Read)
 	}
 	splits, err := learn.Folding{Folds: d.opt.Folds, Groups: groups, Seed: d.opt.Seed}.Deal(len(groups))
@@ -407,7 +394,7 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
 		return t, nil
 	}
-	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.opt.Ranks)
+	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.rows.Ranks)
 	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
 	return rereading{t, gram}, nil
 }

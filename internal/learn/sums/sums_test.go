@@ -25,7 +25,8 @@ func TestErrorsOfSums(t *testing.T) {
 		groups[i] = i * i % 17 % 7
 	}
 	for _, scaled := range []bool{true, false} {
-		d, err := New(t.Context(), Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: func() (stream.Source, error) {
+		d, err := New(t.Context(), stream.Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: func() (stream.Source,
+			error) {
 			return stream.FromMatrices("rows", blas.Raw(X), blas.Raw(Y)), nil
 		}}, Options{
 			Columns: columns.Options{ScaleInputs: true, ScaleOutputs: scaled},
@@ -104,7 +105,7 @@ func (b broken) Allreduce([]float64) error { return b.err }
 func TestJointGramFails(t *testing.T) {
 	X, Y := learntest.Wave(40, 3)
 	open := func() (stream.Source, error) { return stream.FromMatrices("rows", blas.Raw(X), blas.Raw(Y)), nil }
-	d, err := New(t.Context(), Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: open},
+	d, err := New(t.Context(), stream.Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: open},
 		Options{Kernels: []string{"linear:all"}, Folds: 3})
 	if err != nil {
 		t.Fatal(err)
