@@ -1,5 +1,3 @@
-// This file finds the columns of a table that tell the time, and puts its rows in the order of time.
-
 package granger
 
 import (

@@ -1,5 +1,3 @@
-// This file says how sure an edge is: by resampling, by a permutation null, and by errors on held-out time points.
-
 package granger
 
 import (
@@ -86,7 +84,8 @@ func strongest(row []float64, skip, top int) []int {
 // Null counts how often chance alone makes an edge as large as it is found. In each round what a node's own past does
 // not explain is shifted in time against all sources, cyclically and by an amount drawn at random in each replicate,
 // which keeps its autocorrelation and removes its dependence on the others; the model is fitted again, and an entry
-// counts when its size, Result.Norms + Result.Joint, reaches that of the true order.
+// counts when its size, see Result.Sizes, reaches that of the true order. Weights do not serve, as those of a target
+// have the same sum whatever it is driven by.
 //
 // An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
 func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
@@ -94,7 +93,6 @@ func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	sizes := found.sizes()
 	return s.resample(ctx, "permutation null", rounds, func(ctx context.Context, rng *rand.Rand,
 		count blas.General,
 	) error {
@@ -106,8 +104,8 @@ func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 		if err != nil {
 			return err
 		}
-		for k, v := range res.sizes().Data {
-			if v >= sizes.Data[k] {
+		for k, v := range res.Sizes.Data {
+			if v >= found.Sizes.Data[k] {
 				count.Data[k]++
 			}
 		}
@@ -251,14 +249,14 @@ func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
 	if e.opt.HoldOut < 0 {
 		return nil, fmt.Errorf("%w: nothing is held out", ErrOption)
 	}
-	_, all, err := e.heldOut(ctx, s.lambda, nil)
+	_, all, err := e.heldOut(ctx, s.lambda, false)
 	if err != nil {
 		return nil, err
 	}
 	if all == nil {
 		return nil, fmt.Errorf("%w: %d samples do not divide into a part to fit and a part to hold out", ErrShort, e.l)
 	}
-	_, own, err := e.heldOut(ctx, s.lambda, e.ownKernels)
+	_, own, err := e.heldOut(ctx, s.lambda, true)
 	if err != nil {
 		return nil, err
 	}
@@ -267,12 +265,4 @@ func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
 		gains[k] = Gain{e.data.Nodes[k].Name, rootMean(all[k]), rootMean(own[k])}
 	}
 	return gains, nil
-}
-
-func (g *design) ownKernels(node int) []bool {
-	allow := make([]bool, len(g.from))
-	for j, source := range g.from {
-		allow[j] = source == node
-	}
-	return allow
 }

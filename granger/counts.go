@@ -1,5 +1,3 @@
-// This file counts edges over the rounds of a resampling, and adds, saves and reads such counts.
-
 package granger
 
 import (
@@ -99,7 +97,7 @@ func (s *Study) identity(of string) string {
 	if s.e.jointly {
 		of += " with the kernel on all nodes"
 	}
-	if s.e.beliefs != nil {
+	if s.e.relaxing {
 		of += " and relaxations"
 	}
 	d := s.e.data

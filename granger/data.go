@@ -1,5 +1,3 @@
-// This file holds time series, their groups and replicates, and checks them.
-
 package granger
 
 import (

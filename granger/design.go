@@ -1,5 +1,3 @@
-// This file makes regression problems of time series: lagged inputs, targets, and what is left unpenalized.
-
 package granger
 
 import (
@@ -9,6 +7,10 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
@@ -136,24 +138,14 @@ func (g *design) pastScale(k int) float64 {
 
 // moments are the mean and the standard deviation of column j, 1 in place of 0; NaN does not count.
 func moments(a blas.General, j int) (mean, scale float64) {
-	d := make([]float64, 0, a.Rows)
-	for i := range a.Rows {
-		if v := a.Data[i*a.Stride+j]; !math.IsNaN(v) {
-			d = append(d, v)
-		}
-	}
-	n := float64(len(d))
-	for _, v := range d {
-		mean += v / n
-	}
-	for i := range d {
-		d[i] -= mean
-	}
-	if s := blas.Nrm2(d) / math.Sqrt(n); s > 0 { // of any units: Nrm2 does not square them
-		return mean, s
-	}
-	return mean, 1
+	d := slices.DeleteFunc(mat.Col(nil, j, blas.Dense(a)), math.IsNaN)
+	mean = stat.Mean(d, nil)
+	floats.AddConst(-mean, d)
+	return mean, cmp.Or(rms(d), 1)
 }
+
+// rms is the root of the mean square; numbers of any units do not overflow.
+func rms(x []float64) float64 { return blas.Nrm2(x) / math.Sqrt(float64(len(x))) }
 
 // dictionary resolves the kernels and finds the node each one looks at.
 func (g *design) dictionary() error {
@@ -199,27 +191,38 @@ func (g *design) freeColumns(k, l int) []int {
 	return nil
 }
 
-// border returns columns that span what is left unpenalized in node k: the
-// constant, and the node's linear past, or that of all, when that is free. They are orthonormal
-// over the samples idx; ext holds the same functions at other samples.
-func (g *design) border(k int, idx, other []int) (U, ext blas.General) {
-	n := len(idx)
-	v := make([]float64, n+len(other))
-	for i := range v {
-		v[i] = 1
+// border is what is left unpenalized in the fits of a node: functions (1, x_c)·T of the inputs, c being some columns.
+type border struct {
+	columns []int
+	T       blas.General // (1+columns)×k
+}
+
+// border makes the functions of node k orthonormal over the samples idx, where U (idx×k) has their values.
+func (g *design) border(k int, idx []int) (b border, U blas.General) {
+	b.columns = g.freeColumns(k, len(idx))
+	B := b.inputs(blas.TakeRows(g.X, idx))
+	var kept [][]float64
+	for c := range B.Cols {
+		v := append(mat.Col(nil, c, blas.Dense(B)), make([]float64, B.Cols)...)
+		v[B.Rows+c] = 1 // what is done to the values is done to the weights behind them
+		kept = appendOrthonormal(kept, v, B.Rows)
 	}
-	kept := appendOrthonormal(nil, v, n)
-	for _, c := range g.freeColumns(k, n) {
-		v := make([]float64, 0, n+len(other))
-		for _, rows := range [][]int{idx, other} {
-			for _, r := range rows {
-				v = append(v, g.X.Data[r*g.X.Stride+c])
-			}
+	all := columns(kept, B.Rows+B.Cols)
+	b.T = blas.View(all, B.Rows, 0, B.Cols, all.Cols)
+	return b, blas.View(all, 0, 0, B.Rows, all.Cols)
+}
+
+// inputs is the matrix of rows (1, x_c) for the rows x of X.
+func (b border) inputs(X blas.General) blas.General {
+	B := blas.NewGeneral(X.Rows, 1+len(b.columns))
+	for i := range X.Rows {
+		row := blas.Row(B, i)
+		row[0] = 1
+		for a, c := range b.columns {
+			row[1+a] = blas.Row(X, i)[c]
 		}
-		kept = appendOrthonormal(kept, v, n)
 	}
-	all := columns(kept, n+len(other))
-	return blas.View(all, 0, 0, n, all.Cols), blas.View(all, n, 0, len(other), all.Cols)
+	return B
 }
 
 // columns is the matrix of the vectors.

@@ -1,20 +1,13 @@
-// This file forecasts the series by their models, step by step, with intervals.
-
 package granger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/order"
-	"github.com/iokl/iokl/internal/base/par"
-	"github.com/iokl/iokl/kernel"
 )
 
 // Forecast is the forecast of a series so many steps after the last row of the data, in its unit.
@@ -32,11 +25,9 @@ type Forecast struct {
 
 // Forecaster forecasts from the models of all nodes. It serves one goroutine.
 type Forecaster struct {
-	e       *engine
-	coef    []blas.General
-	columns [][]int            // of each node: its unpenalized columns
-	free    []blas.General     // of each node: the weights of 1 and of these columns
-	cross   []*kernel.Crossing // of each node; nil with features
+	e      *engine
+	models []model
+	part   func(ctx context.Context, X blas.General) ([]blas.General, error) // of the kernels of all models
 }
 
 // forecastOrigins is how many held-out time points intervals are measured from, at most.
@@ -53,87 +44,21 @@ func (s *Study) Forecaster(ctx context.Context) (*Forecaster, error) {
 
 // forecaster is one of models fitted to the samples idx.
 func (e *engine) forecaster(models []model, idx []int) (*Forecaster, error) {
-	n := len(models)
-	f := &Forecaster{
-		e: e, coef: make([]blas.General, n), columns: make([][]int, n), free: make([]blas.General, n),
-		cross: make([]*kernel.Crossing, n),
-	}
-	X := blas.TakeRows(e.X, idx)
-	for i, m := range models {
-		f.coef[i] = m.coef
-		if e.maps == nil {
-			var err error
-			if f.cross[i], err = e.dict.Crossing(m.Eta, X, e.opt.Backend); err != nil {
-				return nil, fmt.Errorf("granger: %w", err)
-			}
-		}
-	}
-	fitted, err := f.penalized(X)
-	if err != nil {
-		return nil, err
-	}
-	for i := range models {
-		f.columns[i] = e.freeColumns(i, len(idx))
-		if f.free[i], err = e.freeWeights(task{node: i, idx: idx}, X, f.columns[i], fitted[i]); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
-}
-
-// penalized is what the kernels of each node say at the rows of X.
-func (f *Forecaster) penalized(X blas.General) ([]blas.General, error) {
-	if f.e.maps != nil {
-		return f.e.predictFeatures(context.Background(), f.coef, X)
-	}
-	out, errs := make([]blas.General, len(f.coef)), make([]error, len(f.coef))
-	par.For(len(out), func(i int) {
-		out[i] = blas.NewGeneral(X.Rows, f.coef[i].Cols)
-		errs[i] = f.cross[i].Mul(out[i], X, f.coef[i])
-	})
-	if err := cmp.Or(errs...); err != nil {
-		return nil, fmt.Errorf("granger: %w", err)
-	}
-	return out, nil
-}
-
-// freeWeights are the weights β for which B·β, with 1 and these columns of X in B, is the
-// projection of what the kernels leave of the targets of t on the span of B.
-func (e *engine) freeWeights(t task, X blas.General, columns []int, fitted blas.General) (blas.General, error) {
-	p := e.prepare(t)
-	blas.AddScaled(p.raw, -1, fitted)
-	B, beta := blas.NewGeneral(X.Rows, 1+len(columns)), blas.NewGeneral(1+len(columns), p.raw.Cols)
-	for i := range X.Rows {
-		row := blas.Row(B, i)
-		row[0] = 1
-		for a, c := range columns {
-			row[1+a] = blas.Row(X, i)[c]
-		}
-	}
-	var svd mat.SVD
-	if !svd.Factorize(blas.Dense(B), mat.SVDThin) {
-		return beta, fmt.Errorf("granger: the unpenalized part of %s cannot be factorized", e.data.Nodes[t.node].Name)
-	}
-	svd.SolveTo(blas.Dense(beta), blas.Dense(p.raw), svd.Rank(1e-10))
-	return beta, nil
+	part, err := e.kernelPart(models, idx, -1)
+	return &Forecaster{e: e, models: models, part: part}, err
 }
 
 // next is the standardized values of all series that follow the inputs X, a row for each of its rows.
-func (f *Forecaster) next(X blas.General) (blas.General, error) {
+func (f *Forecaster) next(ctx context.Context, X blas.General) (blas.General, error) {
 	out := blas.NewGeneral(X.Rows, f.e.Y.Cols)
-	fitted, err := f.penalized(X)
+	parts, err := f.part(ctx, X)
 	if err != nil {
 		return out, err
 	}
 	for k, span := range f.e.node {
-		for i := range X.Rows {
-			x, y := blas.Row(X, i), blas.Row(out, i)[span.lo:span.hi]
-			copy(y, blas.Row(fitted[k], i))
-			blas.Axpy(1, blas.Row(f.free[k], 0), y)
-			for a, c := range f.columns[k] {
-				blas.Axpy(x[c], blas.Row(f.free[k], 1+a), y)
-			}
-		}
+		F := blas.View(out, 0, span.lo, X.Rows, span.hi-span.lo)
+		blas.Copy(F, parts[k])
+		f.e.addFree(&f.models[k], F, X)
 	}
 	return out, nil
 }
@@ -172,7 +97,7 @@ func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
 	}
 	out := blas.NewGeneral(steps, g.Y.Cols)
 	for h := range steps {
-		F, err := f.next(X)
+		F, err := f.next(context.Background(), X)
 		if err != nil {
 			return out, err
 		}
@@ -227,10 +152,7 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 	X := blas.TakeRows(e.X, first)
 	var out []Forecast
 	for h := range steps {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("granger: %w", err)
-		}
-		F, err := f.next(X)
+		F, err := f.next(ctx, X)
 		if err != nil {
 			return nil, err
 		}
@@ -262,8 +184,6 @@ func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (q stru
 	}
 	return q
 }
-
-func rms(x []float64) float64 { return blas.Nrm2(x) / math.Sqrt(float64(len(x))) }
 
 // measurable refuses steps ahead that too few origins tell the errors of, and names what they do tell.
 func measurable(origins [][]int, steps int, level float64) error {

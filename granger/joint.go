@@ -1,5 +1,3 @@
-// This file finds sources that act together, by a kernel on the past of all nodes.
-
 package granger
 
 import (
@@ -9,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -140,7 +137,7 @@ func slopes(
 		}
 		mu, _ := leastGCV(values, rotated.Data, U.Cols)
 		losses := leaveOneOut(be, A, values, rotated, mu, U)
-		explained = gain(linear, losses)
+		explained = math.Max(0, beyondDoubt(linear, losses)/stat.Mean(linear, nil))
 		for k, s := range values {
 			rotated.Data[k] /= math.Max(s, 0) + mu
 		}
@@ -170,16 +167,6 @@ func decompose(be blas.Backend, A, Y blas.General) (values []float64, rotated bl
 		return nil, rotated, err
 	}
 	return values, blas.Product(be, true, false, A, Y), nil
-}
-
-// gain is by which share losses lie below those before, less jointDoubt standard errors of
-// the mean of the differences, which are nearly independent (Diebold and Mariano,
-// doi:10.1080/07350015.1995.10524599); at least 0.
-func gain(before, losses []float64) float64 {
-	d := make([]float64, len(losses))
-	floats.SubTo(d, before, losses)
-	mean, deviation := stat.MeanStdDev(d, nil)
-	return math.Max(0, (mean-jointDoubt*stat.StdErr(deviation, float64(len(d))))/stat.Mean(before, nil))
 }
 
 // leaveOneOut are the squared errors of each sample when it is left out, e_a/(1 − H_aa) with the

@@ -1,5 +1,3 @@
-// This file holds the options of inference and their defaults.
-
 package granger
 
 import (

@@ -1,5 +1,3 @@
-// This file spreads nodes over the processes of a parallel job.
-
 package granger
 
 import (

@@ -1,12 +1,9 @@
-// This file finds the edges of replicates that return to a common state, observed with noise.
-
 package granger
 
 import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -18,7 +15,6 @@ import (
 
 // Constants of relaxations, chosen on simulated systems: docs/decisions/2026-11-22-relaxation.md.
 const (
-	relaxShare     = 0.75 // of a strength; the kernels have the rest
 	relaxPower     = 0.5  // of the likelihood, as true functions are not linear
 	relaxTransient = 2    // costs of a free column, in units of BIC
 	relaxSources   = 1.5  // of a target, expected
@@ -140,16 +136,31 @@ func (r *relaxation) moments(W blas.General, rates ...float64) (M blas.General, 
 // belief is what is known of a target's sources: sums of likelihoods times prior, of all sets
 // of sources and of those with each source, over exp(top), and the least variance of residuals.
 type belief struct {
+	odds               []float64 // prior, of each source
 	top, all, variance float64
 	with               []float64
 }
 
-func newBelief(N int) *belief {
-	return &belief{top: math.Inf(-1), variance: math.Inf(1), with: make([]float64, N)}
+// newBelief has the prior of relaxSources sources of N in the mean: of each source, half of it is the same for all,
+// and half its share in the strengths; all of it is the same for all without strengths.
+func newBelief(N int, strengths []float64) *belief {
+	b := &belief{odds: make([]float64, N), top: math.Inf(-1), variance: math.Inf(1), with: make([]float64, N)}
+	share := math.Min(0.5, relaxSources/float64(N))
+	for j := range b.odds {
+		factor := 1.0
+		if strengths != nil {
+			factor = 0.5 + 0.5*float64(N-1)*strengths[j]
+		}
+		b.odds[j] = share / (1 - share) * factor
+	}
+	return b
 }
 
-// add is one more set of sources, with the logarithm of its likelihood times prior.
+// add is one more set of sources, with the logarithm of its likelihood.
 func (b *belief) add(logarithm float64, sources ...int) {
+	for _, j := range sources {
+		logarithm += math.Log(b.odds[j])
+	}
 	if logarithm > b.top {
 		less := math.Exp(b.top - logarithm)
 		floats.Scale(less, b.with)
@@ -167,27 +178,27 @@ func (b *belief) add(logarithm float64, sources ...int) {
 // then targets over n rows with so many columns free. Coefficients have Zellner's prior with g = n.
 func (b *belief) sets(M blas.General, i int, n, free float64) {
 	N := M.Cols / 2
-	share := math.Min(0.5, relaxSources/float64(N))
-	prior := math.Log(share/(1-share)) - 0.5*math.Log1p(n)
-	yy := math.Max(M.Data[(N+i)*M.Stride+N+i], 1e-12*n)
+	at := func(j, k int) float64 { return M.Data[j*M.Stride+k] }
+	yy := math.Max(at(N+i, N+i), 1e-12*n)
 	add := func(explained float64, sources ...int) {
 		explained = math.Min(explained, yy*(1-1e-5))
 		size := float64(len(sources))
 		b.variance = math.Min(b.variance, (yy-explained)/(n-free-size))
-		b.add(size*prior-0.5*relaxPower*(n*math.Log(yy-n/(1+n)*explained)+relaxTransient*free*math.Log(n)), sources...)
+		fit := n*math.Log(yy-n/(1+n)*explained) + relaxTransient*free*math.Log(n)
+		b.add(-0.5*size*math.Log1p(n)-0.5*relaxPower*fit, sources...)
 	}
 	add(0)
 	for j := range N {
 		if j == i {
 			continue
 		}
-		xx, xy := M.Data[j*M.Stride+j]+1e-12, M.Data[j*M.Stride+N+i]
+		xx, xy := at(j, j)+1e-12, at(j, N+i)
 		one := xy * xy / xx
 		add(one, j)
 		for k := range j {
 			if k != i {
-				vv, vy := M.Data[k*M.Stride+k]+1e-12, M.Data[k*M.Stride+N+i]
-				c := M.Data[j*M.Stride+k] / math.Sqrt(xx*vv)
+				vv, vy := at(k, k)+1e-12, at(k, N+i)
+				c := at(j, k) / math.Sqrt(xx*vv)
 				add((one+vy*vy/vv-2*c*xy*vy/math.Sqrt(xx*vv))/(1-c*c+1e-6), j, k)
 			}
 		}
@@ -195,12 +206,16 @@ func (b *belief) sets(M blas.General, i int, n, free float64) {
 }
 
 // beliefs are those of every target, from rates d that fit 2 to all steps into a run, with
-// and without p and transients of the rate e of 5 to a run.
-func (r *relaxation) beliefs(ctx context.Context) ([]*belief, error) {
+// and without p and transients of the rate e of 5 to a run. strengths (N×N) are those of the prior; no rows for none.
+func (r *relaxation) beliefs(ctx context.Context, strengths blas.General) ([]*belief, error) {
 	const fastest = 1.1
 	out := make([]*belief, r.Z.Cols)
 	for i := range out {
-		out[i] = newBelief(r.Z.Cols)
+		var row []float64
+		if strengths.Rows > 0 {
+			row = blas.Row(strengths, i)
+		}
+		out[i] = newBelief(r.Z.Cols, row)
 	}
 	slow := 5 / r.steps
 	for _, P := range []blas.General{r.Z, r.filtered(r.Z, slow, false)} {
@@ -220,61 +235,54 @@ func (r *relaxation) beliefs(ctx context.Context) ([]*belief, error) {
 	return out, nil
 }
 
-// relaxations returns the beliefs from all samples, nil unless the variance that relaxations leave of the targets is
-// below that of regressions on the border and at most two values one step back, by a factor exp(−relaxGain) in the
-// geometric mean.
-func (e *engine) relaxations(ctx context.Context) ([]*belief, error) {
+// relaxes reports whether the variance that relaxations leave of the targets is below that of regressions on the
+// border and at most two values one step back, by a factor exp(−relaxGain) in the geometric mean.
+func (e *engine) relaxes(ctx context.Context) (bool, error) {
 	r := e.newRelaxation(e.all())
 	if r == nil {
-		return nil, nil
+		return false, nil
 	}
-	beliefs, err := r.beliefs(ctx)
+	beliefs, err := r.beliefs(ctx, blas.General{})
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	gains, N := make([]float64, len(beliefs)), len(beliefs)
+	newest := make([]int, N) // the column of each node's last value
+	for j, g := range e.past {
+		newest[j] = g.Columns[0]
+	}
 	past, _ := e.unweighted(e.all())
 	par.For(N, func(i int) {
 		p := e.prepare(task{node: i, idx: e.all()})
 		all := blas.NewGeneral(e.l, 2*N)
-		for j, g := range e.past {
-			for t := range e.l {
-				all.Data[t*all.Stride+j] = past.Data[t*past.Stride+g.Columns[0]]
-				all.Data[t*all.Stride+N+i] = p.raw.Data[t*p.raw.Stride]
+		for t := range e.l {
+			row := blas.Row(all, t)
+			row[N+i] = p.raw.Data[t]
+			for j, c := range newest {
+				row[j] = blas.Row(past, t)[c]
 			}
 		}
 		projectOff(e.opt.Backend, all, p.U)
-		step := newBelief(N)
+		step := newBelief(N, nil)
 		step.sets(blas.Product(e.opt.Backend, true, false, all, all), i, float64(e.l), float64(p.U.Cols))
 		gains[i] = math.Log(step.variance / beliefs[i].variance)
 	})
-	if !(stat.Mean(gains, nil) > relaxGain) {
-		return nil, nil
-	}
-	return beliefs, nil
+	return stat.Mean(gains, nil) > relaxGain, nil
 }
 
-// relax mixes graphs with the probabilities of edges in relaxations, from the samples idx.
-func (e *engine) relax(ctx context.Context, idx []int, graphs ...blas.General) error {
-	beliefs := e.beliefs
-	if !slices.Equal(idx, e.all()) {
-		var err error
-		if beliefs, err = e.newRelaxation(idx).beliefs(ctx); err != nil {
-			return err
-		}
+// relax makes the graph of the probabilities of edges in relaxations, from the samples idx and with the strengths in
+// the prior. The strengths stay where the samples are too few for any rate.
+func (e *engine) relax(ctx context.Context, idx []int, res *Result) error {
+	beliefs, err := e.newRelaxation(idx).beliefs(ctx, res.Strength)
+	if err != nil || beliefs[0].all == 0 {
+		return err
 	}
+	res.Probability = blas.Like(res.Strength)
 	for i, b := range beliefs {
-		if b.all == 0 { // too few samples for any rate
-			continue
-		}
-		for _, graph := range graphs {
-			row := blas.Row(graph, i)
-			for j, with := range b.with {
-				if j != i {
-					row[j] = (1-relaxShare)*row[j] + relaxShare*with/b.all
-				}
-			}
-		}
+		row := blas.Row(res.Probability, i)
+		floats.ScaleTo(row, 1/b.all, b.with)
+		row[i] = 1
 	}
+	res.Graph = res.Probability
 	return nil
 }

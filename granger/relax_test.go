@@ -149,7 +149,7 @@ func TestBeliefSets(t *testing.T) {
 	for t := range rows {
 		all.Data[t*2*N+N+target] += 0.6*all.Data[t*2*N] - 0.4*all.Data[t*2*N+2]
 	}
-	b := newBelief(N)
+	b := newBelief(N, nil)
 	b.sets(blas.Product(blas.Active(), true, false, all, all), target, rows, free)
 	var sum, least float64 = 0, math.Inf(1)
 	with := make([]float64, N)

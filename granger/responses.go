@@ -1,12 +1,8 @@
-// This file says how edges act, after how many steps and in which direction, and tests the assumptions behind their
-// p-values.
-
 package granger
 
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,9 +13,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/base/par"
-	"github.com/iokl/iokl/kernel"
-	"github.com/iokl/iokl/rff"
 )
 
 // Response is how source From acts on target To in the model of the target.
@@ -48,16 +41,11 @@ func (s *Study) Responses(ctx context.Context, links []Link) ([]Response, error)
 	if err != nil {
 		return nil, err
 	}
-	out, errs := make([]Response, len(links)), make([]error, len(links))
-	par.For(len(links), func(k int) {
-		if errs[k] = ctx.Err(); errs[k] == nil {
-			out[k], errs[k] = s.e.response(&models[links[k].Target], links[k])
-		}
+	out := make([]Response, len(links))
+	return out, forEach(ctx, len(links), func(k int) (err error) {
+		out[k], err = s.e.response(ctx, models[links[k].Target], links[k])
+		return err
 	})
-	if err := cmp.Or(errs...); err != nil {
-		return nil, fmt.Errorf("granger: %w", err)
-	}
-	return out, nil
 }
 
 // all are the models of all nodes with their coefficients. Of several ranks each fits all.
@@ -69,11 +57,22 @@ func (s *Study) all(ctx context.Context) ([]model, error) {
 	return s.models, err
 }
 
-func (e *engine) response(m *model, link Link) (Response, error) {
+func (e *engine) response(ctx context.Context, m model, link Link) (Response, error) {
 	r := Response{From: link.From, To: link.To, Lags: make([]float64, e.opt.Lag)}
+	part, err := e.kernelPart([]model{m}, e.all(), link.Source)
+	if err != nil {
+		return r, err
+	}
+	effect := func(X blas.General) (blas.General, error) {
+		F, err := part(ctx, X)
+		if err != nil {
+			return blas.General{}, err
+		}
+		return F[0], nil
+	}
 	rows := evenly(e.all(), responseRows)
 	base := blas.TakeRows(e.X, rows)
-	from, err := e.effect(m, link.Source, base)
+	from, err := effect(base)
 	if err != nil {
 		return r, err
 	}
@@ -87,25 +86,25 @@ func (e *engine) response(m *model, link Link) (Response, error) {
 				moved.Data[i*moved.Stride+c] = base.Data[k*base.Stride+c]
 			}
 		}
-		to, err := e.effect(m, link.Source, moved)
+		to, err := effect(moved)
 		if err != nil {
 			return r, err
 		}
-		var ss float64
-		for k, v := range to.Data {
-			ss += square(v - from.Data[k])
-		}
-		r.Lags[age] = math.Sqrt(ss / float64(len(to.Data)))
+		r.Lags[age] = floats.Distance(to.Data, from.Data, 2) / math.Sqrt(float64(len(to.Data)))
 	}
 	r.Delay = 1 + floats.MaxIdx(r.Lags)
-	if series == 1 && from.Cols == 1 {
-		err = e.curve(&r, m, link.Source)
+	if series > 1 || from.Cols > 1 {
+		return r, nil
 	}
+	X := e.curve(&r, link.Source)
+	F, err := effect(X)
+	r.Effect = F.Data
+	floats.AddConst(-stat.Mean(r.Effect, nil), r.Effect)
 	return r, err
 }
 
-// curve fills in At and Effect.
-func (e *engine) curve(r *Response, m *model, source int) error {
+// curve fills in At and returns the inputs there.
+func (e *engine) curve(r *Response, source int) blas.General {
 	c := e.past[source].Columns[r.Delay-1]
 	values := mat.Col(nil, c, blas.Dense(e.X))
 	slices.Sort(values)
@@ -113,56 +112,11 @@ func (e *engine) curve(r *Response, m *model, source int) error {
 	series := e.node[source].lo
 	weight := e.pastScale(source) * math.Pow(e.opt.Decay, float64(r.Delay-1))
 	X := blas.NewGeneral(responsePoints, e.X.Cols)
-	for k := range responsePoints {
-		v := lo + (hi-lo)*float64(k)/(responsePoints-1)
+	for k, v := range floats.Span(make([]float64, responsePoints), lo, hi) {
 		X.Data[k*X.Stride+c] = v
 		r.At = append(r.At, e.mean[series]+e.scale[series]*v/weight)
 	}
-	F, err := e.effect(m, source, X)
-	if err != nil {
-		return err
-	}
-	r.Effect = F.Data
-	floats.AddConst(-stat.Mean(r.Effect, nil), r.Effect)
-	return nil
-}
-
-// effect is the part of the model that the kernels of a source make, at the rows of X.
-func (e *engine) effect(m *model, source int, X blas.General) (blas.General, error) {
-	out := blas.NewGeneral(X.Rows, m.coef.Cols)
-	if e.maps != nil {
-		var maps rff.Maps
-		var rows []int // of the coefficients
-		first := 0
-		for j, d := range e.maps.Blocks() {
-			if e.from[j] == source && m.Eta[j] > 0 {
-				maps, rows = append(maps, e.maps[j]), append(rows, sequence(first, first+d)...)
-			}
-			first += d
-		}
-		if maps == nil {
-			return out, nil
-		}
-		Z := blas.NewGeneral(X.Rows, maps.Dim())
-		err := maps.Transform(Z, X)
-		blas.Mul(e.opt.Backend, out, false, false, Z, blas.TakeRows(m.coef, rows))
-		return out, err
-	}
-	var dict kernel.Dictionary
-	var eta []float64
-	for j, k := range e.dict {
-		if e.from[j] == source && m.Eta[j] > 0 {
-			dict, eta = append(dict, k), append(eta, m.Eta[j])
-		}
-	}
-	if dict == nil {
-		return out, nil
-	}
-	crossing, err := dict.Crossing(eta, e.X, e.opt.Backend)
-	if err != nil {
-		return out, err
-	}
-	return out, crossing.Mul(out, X, m.coef)
+	return X
 }
 
 // Simultaneous is a pair of nodes that move together within one time step, beyond what
@@ -203,19 +157,19 @@ func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous
 	return out, nil
 }
 
-// residuals are the models of all nodes with their residuals: of fits in feature space the targets less the features'
-// part, projected off the border.
+// residuals are the models of all nodes with their residuals: in feature space the targets less the features' part,
+// projected off the border.
 func (s *Study) residuals(ctx context.Context) ([]model, error) {
 	e := s.e
 	models, err := s.all(ctx)
 	if err != nil || e.maps == nil || models[0].residual.Rows > 0 {
 		return models, err
 	}
-	coef := make([]blas.General, len(models))
-	for i := range models {
-		coef[i] = models[i].coef
+	part, err := e.kernelPart(models, e.all(), -1)
+	if err != nil {
+		return nil, err
 	}
-	F, err := e.predictFeatures(ctx, coef, e.X)
+	F, err := part(ctx, e.X)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,3 @@
-// This file scores a graph against the truth.
-
 package granger
 
 import (

@@ -1,17 +1,11 @@
-// This file presents a subset of the samples, projected off what is unpenalized, to the solvers as a sum of kernels.
-
 package granger
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/regularizer"
 )
 
 // reducedSum is P·S·K_η·Sᵀ·P: the samples idx of the terms (S picks rows, some
@@ -136,25 +130,4 @@ func projectOff(be blas.Backend, x, U blas.General) {
 	for range 2 {
 		blas.Gemm(be, false, false, -1, U, blas.Product(be, true, false, U, x), 1, x)
 	}
-}
-
-// solve fits one node by package bcd.
-func (g *design) solve(ctx context.Context, space bcd.Space, lambda float64) (*bcd.Result, error) {
-	norm, err := regularizer.Parse(g.opt.Norm)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOption, err)
-	}
-	n := space.Outputs()
-	p := &bcd.Problem{Space: space, Lambda: lambda, Tau: float64(n), Norm: norm, Model: bcd.ProductOf(true, n > 1 &&
-		!g.opt.FixL)}
-	res, err := bcd.Solve(ctx, p, bcd.Options{
-		Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend, Seed: g.opt.Seed,
-	})
-	switch {
-	case errors.Is(err, bcd.ErrLambdaTooSmall):
-		return nil, tooSmall(lambda)
-	case err != nil && (res == nil || !errors.Is(err, bcd.ErrNotConverged)):
-		return nil, fmt.Errorf("granger: %w", err)
-	}
-	return res, nil
 }
