@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -252,6 +253,53 @@ func appendOrthonormal(kept [][]float64, v []float64, n int) [][]float64 {
 	}
 	blas.Scal(1/norm, v)
 	return append(kept, v)
+}
+
+// lowRank factorizes the kernels, K_j = Z_j·Z_jᵀ in single precision; nil where that takes more than a quarter of
+// the memory of their Gram matrices, of which it holds one for each thread.
+func (g *design) lowRank(ctx context.Context) ([]blas.General, error) {
+	factors, rank, most := make([]blas.General, len(g.dict)), new(atomic.Int64), int64(g.l*len(g.dict)/16)
+	err := forEach(ctx, len(factors), func(j int) error {
+		if rank.Load() > most {
+			return nil
+		}
+		K, err := g.dict[j:j+1].Grams(ctx, g.X, kernel.GramOptions{Backend: g.opt.Backend, MaxBytes: g.opt.MaxBytes})
+		if err != nil {
+			return fmt.Errorf("kernels: %w", err)
+		}
+		factors[j] = factorized(K[0], int(most-rank.Load())+1)
+		rank.Add(int64(factors[j].Cols))
+		return nil
+	})
+	if err != nil || rank.Load() > most {
+		return nil, err
+	}
+	return factors, nil
+}
+
+// factorized is the Z with K = Z·Zᵀ of Cholesky's factorization with pivots, up to 2⁻²⁴ of the largest element or so
+// many columns.
+func factorized(K *blas.Sym, most int) blas.General {
+	left := make([]float64, K.N) // the diagonal of K − Z·Zᵀ
+	K.Diag(left)
+	least := 0x1p-24 * floats.Max(left)
+	var Z [][]float64
+	for p := floats.MaxIdx(left); len(Z) < most && left[p] > least; p = floats.MaxIdx(left) {
+		z := make([]float64, K.N)
+		for i := range z {
+			z[i] = K.At(max(i, p), min(i, p))
+		}
+		for _, other := range Z {
+			blas.Axpy(-other[p], other, z)
+		}
+		blas.Scal(1/math.Sqrt(left[p]), z)
+		for i, v := range z {
+			left[i] -= v * v
+		}
+		left[p] = 0
+		Z = append(Z, z)
+	}
+	return columns(Z, K.N)
 }
 
 // grams computes the Gram matrices of all kernels.

@@ -61,8 +61,9 @@ type task struct {
 // engine fits tasks. It owns the kernels.
 type engine struct {
 	*design
-	maps  rff.Maps    // where the kernels have explicit features
-	terms []*blas.Sym // otherwise: their Gram matrices
+	maps    rff.Maps       // where the kernels have explicit features
+	factors []blas.General // otherwise, where kernels are of low rank: Z_j with K_j = Z_j·Z_jᵀ in single precision
+	terms   []*blas.Sym    // otherwise: their Gram matrices
 
 	jointly  bool // the graph has a kernel on all nodes, too
 	relaxing bool // the graph is of probabilities of edges in relaxations
@@ -77,7 +78,9 @@ func newEngine(ctx context.Context, g *design) (*engine, error) {
 	case explicit:
 		e.maps, err = g.newMaps(ctx)
 	default:
-		e.terms, err = g.grams(ctx)
+		if e.factors, err = g.lowRank(ctx); err == nil && e.factors == nil {
+			e.terms, err = g.grams(ctx)
+		}
 	}
 	return e, err
 }
@@ -172,13 +175,8 @@ func forEach(ctx context.Context, n int, f func(i int) error) error {
 
 // fitGrams fits one task in sample space.
 func (e *engine) fitGrams(ctx context.Context, m *model, p *prepared) error {
-	kernels := e.kernels(p.task)
-	terms := make([]*blas.Sym, len(kernels))
-	for k, j := range kernels {
-		terms[k] = e.terms[j]
-	}
-	be := e.opt.Backend
-	sum := &reducedSum{inner: linop.NewGramSum(terms, be, blas.Float64), be: be, idx: p.idx, U: p.U}
+	kernels, be := e.kernels(p.task), e.opt.Backend
+	sum := &reducedSum{inner: e.sum(kernels), be: be, idx: p.idx, U: p.U}
 	C, CL, err := e.solve(ctx, m, p, kernels, bcd.NewSamples(sum, p.Y))
 	if err != nil {
 		return err
@@ -198,6 +196,23 @@ func (e *engine) fitGrams(ctx context.Context, m *model, p *prepared) error {
 	UF := blas.Product(be, true, false, p.U, blas.TakeRows(F, p.idx))
 	e.finish(m, p, CL, UF, blas.TakeRows(F, p.other))
 	return nil
+}
+
+// sum is the sum of those kernels on all samples.
+func (e *engine) sum(kernels []int) kernelSum {
+	if e.factors != nil {
+		return linop.NewFactorSum(chosen(e.factors, kernels), e.opt.Backend)
+	}
+	return linop.NewGramSum(chosen(e.terms, kernels), e.opt.Backend, blas.Float64)
+}
+
+// chosen is the elements of the list at those places.
+func chosen[T any](list []T, at []int) []T {
+	out := make([]T, len(at))
+	for k, i := range at {
+		out[k] = list[i]
+	}
+	return out
 }
 
 // kernels lists the kernels that a task may use.
@@ -226,9 +241,13 @@ func (e *engine) solve(
 	if err != nil {
 		return C, CL, fmt.Errorf("%w: %w", ErrOption, err)
 	}
+	solver := "reduced"
+	if n == 1 {
+		solver = "closed"
+	}
 	res, err := bcd.Solve(ctx, &bcd.Problem{
 		Space: space, Lambda: p.lambda, Tau: float64(n), Norm: norm, Model: bcd.ProductOf(true, n > 1 && !e.opt.FixL),
-	}, bcd.Options{Tol: e.opt.Tol, MaxOuter: e.opt.MaxIter, Backend: e.opt.Backend, Seed: e.opt.Seed})
+	}, bcd.Options{Solver: solver, Tol: e.opt.Tol, MaxOuter: e.opt.MaxIter, Backend: e.opt.Backend, Seed: e.opt.Seed})
 	switch {
 	case errors.Is(err, bcd.ErrLambdaTooSmall):
 		return C, CL, fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not "+

@@ -4,14 +4,22 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
 
+// kernelSum is a sum of kernels on all samples, of which single ones can be multiplied by.
+type kernelSum interface {
+	linop.Sum
+	ApplyTerm(dst, x blas.General, j int) // dst = K_j·x
+}
+
 // reducedSum is P·S·K_η·Sᵀ·P: the samples idx of the terms (S picks rows, some
 // perhaps several times), projected off the orthonormal columns U (P = I − UUᵀ).
 type reducedSum struct {
-	inner *linop.GramSum
+	inner kernelSum
 	be    blas.Backend
 	idx   []int
 	U     blas.General
@@ -72,10 +80,9 @@ func (s *reducedSum) Forms(dst []float64, U, V blas.General, idx []int) {
 // precision, where |K_ab| ≤ max_i K_ii: a kernel that lies in the span of the border
 // has a form of 0 and shows nothing else.
 func (s *reducedSum) rounding(j int, U, V blas.General) float64 {
-	term, top, sum := s.inner.Term(j), 0.0, 0.0
-	for _, i := range s.idx {
-		top = math.Max(top, term.At(i, i))
-	}
+	diagonal, sum := make([]float64, s.inner.Dim()), 0.0
+	s.inner.Diag(diagonal, j)
+	top := floats.Max(diagonal)
 	u, v := columnSums(U), columnSums(V)
 	for c := range u {
 		sum += u[c] * v[c]
@@ -96,9 +103,10 @@ func columnSums(a blas.General) []float64 {
 
 // Diag writes the diagonal of P·S·K_j·Sᵀ·P to dst: K_ii − 2(UW)_ii + (U·(UᵀW)·Uᵀ)_ii with W = UᵀK.
 func (s *reducedSum) Diag(dst []float64, j int) {
-	term := s.inner.Term(j)
+	diagonal := make([]float64, s.inner.Dim())
+	s.inner.Diag(diagonal, j)
 	for i, p := range s.idx {
-		dst[i] = term.At(p, p)
+		dst[i] = diagonal[p]
 	}
 	KU, full := blas.Like(s.U), s.scatter(s.U)
 	all := blas.Like(full)
