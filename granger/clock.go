@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
@@ -101,24 +102,11 @@ func (d *Data) replicates() (runs [][]int) {
 
 // reorder takes the rows in that order, without some of the columns.
 func (d *Data) reorder(rows, without []int) {
-	X, names := blas.TakeRows(d.X, rows), d.Names
-	d.Names = nil
-	d.X = blas.NewGeneral(X.Rows, X.Cols-len(without))
-	for j, name := range names {
-		if slices.Contains(without, j) {
-			continue
-		}
-		for i := range X.Rows {
-			d.X.Data[i*d.X.Stride+len(d.Names)] = X.Data[i*X.Stride+j]
-		}
-		d.Names = append(d.Names, name)
-	}
+	kept := slices.DeleteFunc(sequence(0, d.X.Cols), func(j int) bool { return slices.Contains(without, j) })
+	d.X = blas.Transposed(blas.TakeRows(blas.Transposed(blas.TakeRows(d.X, rows)), kept))
+	d.Names = chosen(d.Names, kept)
 	if d.Replicate != nil {
-		replicate := make([]int, len(rows))
-		for k, i := range rows {
-			replicate[k] = d.Replicate[i]
-		}
-		d.Replicate = replicate
+		d.Replicate = chosen(d.Replicate, rows)
 	}
 }
 
@@ -160,9 +148,9 @@ func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 		notes = append(notes, t.Label(clock)+" is taken for the time")
 	}
 	if len(all) > 0 {
-		var labels []string
-		for _, j := range all {
-			labels = append(labels, t.Label(j))
+		labels := make([]string, len(all))
+		for k, j := range all {
+			labels[k] = t.Label(j)
 		}
 		notes = append(notes, "no series, since they tell the time too: "+strings.Join(labels, ", "))
 	}
@@ -204,12 +192,8 @@ func courseOf(v []float64, runs [][]int) (c course) {
 		return c
 	}
 	slices.Sort(moves)
-	typical, alike := moves[len(moves)/2], 0
-	for _, step := range moves {
-		if math.Abs(step-typical) <= 1e-3*math.Abs(typical) {
-			alike++
-		}
-	}
+	typical := moves[len(moves)/2]
+	alike := floats.Count(func(v float64) bool { return math.Abs(v-typical) <= 1e-3*math.Abs(typical) }, moves)
 	c.even = len(steps) >= 4 && 10*alike >= 9*len(steps)
 	return c
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Rounds selects the rounds of a resampling: From ≤ round < To. Each round draws
@@ -40,7 +39,7 @@ func (r Rounds) check() error {
 // edge j → i (j ≠ i) is selected when its strength is among the `top` largest of its target; 0 means DefaultTop.
 // (Stability selection: Meinshausen and Bühlmann, doi:10.1111/j.1467-9868.2010.00740.x.)
 //
-// An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
+// An error comes with the counts that Trace had. [Options].Ranks share the rounds.
 func (s *Study) Stability(ctx context.Context, top int, rounds Rounds) (Counts, error) {
 	if top == 0 {
 		top = DefaultTop(len(s.e.node))
@@ -87,7 +86,7 @@ func strongest(row []float64, skip, top int) []int {
 // counts when its size, see Result.Sizes, reaches that of the true order. Weights do not serve, as those of a target
 // have the same sum whatever it is driven by.
 //
-// An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
+// An error comes with the counts that Trace had. [Options].Ranks share the rounds.
 func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 	found, err := s.e.round(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
 	if err != nil {
@@ -130,7 +129,7 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 		}
 		total.Add(rounds.Done)
 	}
-	rank, size := s.e.rank()
+	rank, size := s.e.opt.Ranks.Rank(), s.e.opt.Ranks.Size()
 	some, err := s.e.roundsPerExchange(total.Rounds)
 	if err != nil {
 		return total, err
@@ -138,27 +137,21 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 	for from := rounds.From + total.Rounds; from < rounds.To; from += some {
 		all := min(some, rounds.To-from)
 		counts := make([]blas.General, (all-rank+size-1)/size)
-		errs := make([]error, len(counts))
-		par.For(len(counts), func(k int) {
+		err := forEach(ctx, len(counts), func(k int) error {
 			counts[k] = blas.NewGeneral(n, n)
-			rng := rand.New(rand.NewPCG(s.e.opt.Seed, uint64(from+rank+k*size)))
-			errs[k] = one(ctx, rng, counts[k])
+			return one(ctx, rand.New(rand.NewPCG(s.e.opt.Seed, uint64(from+rank+k*size))), counts[k])
 		})
-		sum := Counts{Count: blas.NewGeneral(n, n)}
-		for k := range counts {
-			if errs[k] != nil {
-				if size == 1 { // of several, the others' rounds are not known
-					total.Add(sum)
-				}
-				return total, errs[k]
-			}
-			sum.Add(Counts{Rounds: 1, Count: counts[k]})
-		}
-		if err := s.e.addUp(sum.Count); err != nil {
+		if err != nil {
 			return total, err
 		}
-		sum.Rounds = all
-		total.Add(sum)
+		sum := blas.NewGeneral(n, n)
+		for _, c := range counts {
+			blas.AddScaled(sum, 1, c)
+		}
+		if err := s.e.opt.Ranks.Allreduce(sum.Data); err != nil {
+			return total, fmt.Errorf("granger: adding up the counts of the ranks: %w", err)
+		}
+		total.Add(Counts{Rounds: all, Count: sum})
 		if rounds.Trace != nil {
 			if err := rounds.Trace(Counts{total.Of, total.Rounds, blas.Clone(total.Count)}); err != nil {
 				return total, err

@@ -265,7 +265,7 @@ func (g *design) lowRank(ctx context.Context) ([]blas.General, error) {
 		}
 		K, err := g.dict[j:j+1].Grams(ctx, g.X, kernel.GramOptions{Backend: g.opt.Backend, MaxBytes: g.opt.MaxBytes})
 		if err != nil {
-			return fmt.Errorf("kernels: %w", err)
+			return fmt.Errorf("granger: kernels: %w", err)
 		}
 		factors[j] = factorized(K[0], int(most-rank.Load())+1)
 		rank.Add(int64(factors[j].Cols))

@@ -163,14 +163,13 @@ func (e *engine) fitHere(ctx context.Context, tasks []task) ([]model, error) {
 func forEach(ctx context.Context, n int, f func(i int) error) error {
 	errs := make([]error, n)
 	par.For(n, func(i int) {
-		if errs[i] = ctx.Err(); errs[i] == nil {
-			errs[i] = f(i)
+		if err := ctx.Err(); err != nil {
+			errs[i] = fmt.Errorf("granger: %w", err)
+			return
 		}
+		errs[i] = f(i)
 	})
-	if err := cmp.Or(errs...); err != nil {
-		return fmt.Errorf("granger: %w", err)
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // fitGrams fits one task in sample space.
@@ -253,7 +252,7 @@ func (e *engine) solve(
 		return C, CL, fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not "+
 			"positive definite", ErrOption, p.lambda)
 	case err != nil && (res == nil || !errors.Is(err, bcd.ErrNotConverged)):
-		return C, CL, err
+		return C, CL, fmt.Errorf("granger: %w", err)
 	}
 	m.Objective, m.RelativeGap, m.Iter = res.Objective, res.RelativeGap, res.OuterIterations
 	if n > 1 {

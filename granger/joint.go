@@ -2,6 +2,7 @@ package granger
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -46,7 +47,7 @@ func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.Gen
 		p := e.prepare(t)
 		slopes, explained, err := slopes(ctx, e.opt.Backend, Z, ages, p.U, p.Y)
 		if err != nil {
-			return err
+			return fmt.Errorf("granger: the kernel on all nodes: %w", err)
 		}
 		row := blas.Row(out, k)
 		for j := range e.node {

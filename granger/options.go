@@ -73,6 +73,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Lambdas = []float64{o.Lambda}
 	}
 	o.Backend = blas.Or(o.Backend)
+	if o.Ranks == nil {
+		o.Ranks = alone{}
+	}
 	return o, o.check()
 }
 

@@ -50,7 +50,7 @@ func (s *Study) Responses(ctx context.Context, links []Link) ([]Response, error)
 
 // all are the models of all nodes with their coefficients. Of several ranks each fits all.
 func (s *Study) all(ctx context.Context) ([]model, error) {
-	if _, size := s.e.rank(); size > 1 {
+	if s.e.opt.Ranks.Size() > 1 {
 		return s.e.fitHere(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
 	}
 	_, err := s.graph(ctx)
