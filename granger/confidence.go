@@ -161,33 +161,6 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 	return total, nil
 }
 
-// sampleAt is the sample that predicts a row.
-func (g *design) sampleAt() map[int]int {
-	sample := make(map[int]int, g.l)
-	for i, t := range g.rows {
-		sample[t] = i
-	}
-	return sample
-}
-
-// inTime lists the samples of each replicate that has any in the order of time.
-func (g *design) inTime() [][]int {
-	sample := g.sampleAt()
-	var out [][]int
-	for _, r := range g.data.runs() {
-		var run []int
-		for t := r.lo + g.opt.Lag; t < r.hi; t++ {
-			if s, known := sample[t]; known {
-				run = append(run, s)
-			}
-		}
-		if len(run) > 0 {
-			out = append(out, run)
-		}
-	}
-	return out
-}
-
 // bootstrap draws l samples in blocks of consecutive time points; no block
 // crosses a replicate. The samples are sorted.
 func (g *design) bootstrap(rng *rand.Rand, block int) []int {

@@ -169,18 +169,6 @@ func (d *Data) runs() []span {
 	return runs
 }
 
-// missing is the first series of a node that has no value at row t, −1 when all have one.
-func (d *Data) missing(t int) int {
-	for _, node := range d.Nodes {
-		for _, j := range node.Series {
-			if math.IsNaN(d.X.Data[t*d.X.Stride+j]) {
-				return j
-			}
-		}
-	}
-	return -1
-}
-
 // checkNodes checks the nodes and the values of every series that is in one.
 func (d *Data) checkNodes() error {
 	if len(d.Nodes) == 0 {

@@ -66,15 +66,12 @@ func (f *Forecaster) next(ctx context.Context, X blas.General) (blas.General, er
 // advance moves the inputs X one step on, where the standardized values F come next.
 func (g *design) advance(X, F blas.General) {
 	for i := range X.Rows {
-		x, z := blas.Row(X, i), blas.Row(F, i)
-		for k, span := range g.node {
-			newest := g.pastScale(k)
-			for s := range span.hi - span.lo {
-				past := g.past[k].Columns[s*g.opt.Lag]
-				for age := g.opt.Lag - 1; age > 0; age-- {
-					x[past+age] = g.opt.Decay * x[past+age-1]
-				}
-				x[past] = newest * z[span.lo+s]
+		x := blas.Row(X, i)
+		for c := len(x) - 1; c >= 0; c-- {
+			if c%g.opt.Lag > 0 {
+				x[c] = g.opt.Decay * x[c-1]
+			} else {
+				x[c] = g.weight[c] * blas.Row(F, i)[c/g.opt.Lag]
 			}
 		}
 	}
@@ -90,8 +87,8 @@ func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
 	}
 	X, z := blas.NewGeneral(1, g.X.Cols), blas.NewGeneral(1, g.Y.Cols)
 	for t := past.Rows - g.opt.Lag; t < past.Rows; t++ {
-		for c := range z.Data {
-			z.Data[c] = g.standard(past, t, c)
+		for c, j := range g.series {
+			z.Data[c] = (blas.Row(past, t)[j] - g.mean[c]) / g.scale[c]
 		}
 		g.advance(X, z)
 	}
@@ -130,7 +127,7 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 		return nil, err
 	}
 	for t := e.data.X.Rows - e.opt.Lag; t < e.data.X.Rows; t++ {
-		if e.data.missing(t) >= 0 {
+		if e.gap(t) >= 0 {
 			return nil, fmt.Errorf("%w: row %d of the last %d, which forecasts start from", ErrGap, t, e.opt.Lag)
 		}
 	}
@@ -174,12 +171,11 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 // each origin, for column c of Y, and those of the last value before it.
 func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (q struct{ errors, naive []float64 }) {
 	g := f.e.design
-	at := func(row int) float64 { return g.data.X.Data[row*g.data.X.Stride+g.series[c]] }
 	for i, o := range origins {
 		if h < len(o) {
-			y := at(g.rows[o[h]])
-			q.errors = append(q.errors, math.Abs(y-g.mean[c]-g.scale[c]*blas.Row(F, i)[c]))
-			q.naive = append(q.naive, y-at(g.rows[o[0]]-1))
+			y, last := blas.Row(g.Y, o[h])[c], blas.Row(g.S, g.rows[o[0]]-1)[c]
+			q.errors = append(q.errors, g.scale[c]*math.Abs(y-blas.Row(F, i)[c]))
+			q.naive = append(q.naive, g.scale[c]*(y-last))
 		}
 	}
 	return q
@@ -212,17 +208,17 @@ func measurable(origins [][]int, steps int, level float64) error {
 }
 
 // origins lists, for time points held out from sample r on, the samples that follow each
-// in time, itself first: evenly spread, at most forecastOrigins.
+// in time up to a missing value, itself first: evenly spread, at most forecastOrigins.
 func (g *design) origins(r int) [][]int {
 	var all [][]int
-	for _, run := range g.inTime() {
-		for k, s := range run {
-			end := k + 1
-			for end < len(run) && g.rows[run[end]] == g.rows[s]+end-k { // up to a missing value
-				end++
-			}
+	for _, run := range g.stretches() {
+		var samples []int
+		for t := run.lo + g.opt.Lag; t < run.hi; t++ {
+			samples = append(samples, g.sample[t])
+		}
+		for k, s := range samples {
 			if s >= r {
-				all = append(all, run[k:end])
+				all = append(all, samples[k:])
 			}
 		}
 	}

@@ -89,11 +89,8 @@ func evenly[T any](list []T, most int) []T {
 func (g *design) unweighted(idx []int) (Z blas.General, ages []float64) {
 	Z, ages = blas.TakeRows(g.X, idx), make([]float64, g.X.Cols)
 	inverse := make([]float64, g.X.Cols)
-	for k, p := range g.past {
-		for i, c := range p.Columns {
-			weight := math.Pow(g.opt.Decay, float64(i%g.opt.Lag))
-			inverse[c], ages[c] = 1/(g.pastScale(k)*weight), weight*weight
-		}
+	for c, weight := range g.weight {
+		inverse[c], ages[c] = 1/weight, square(weight/g.weight[c-c%g.opt.Lag])
 	}
 	blas.ScaleColumns(Z, inverse)
 	return Z, ages

@@ -47,37 +47,25 @@ func (g *design) newRelaxation(idx []int) *relaxation {
 	for _, i := range idx {
 		count[g.rows[i]]++
 	}
-	sample := g.sampleAt()
 	r := &relaxation{be: g.opt.Backend}
 	var rows []int
-	for _, run := range g.data.runs() {
-		for lo := run.lo; lo < run.hi; lo++ {
-			hi := lo
-			for hi < run.hi && g.data.missing(hi) < 0 {
-				hi++
+	for _, s := range g.stretches() {
+		if s.hi-s.lo < relaxLeast {
+			continue
+		}
+		r.runs = append(r.runs, span{len(rows), len(rows) + s.hi - s.lo})
+		r.steps = math.Max(r.steps, float64(s.hi-s.lo))
+		for t := s.lo; t < s.hi; t++ {
+			if _, known := g.sample[t]; !known {
+				count[t] = 1
 			}
-			if hi-lo >= relaxLeast {
-				r.runs = append(r.runs, span{len(rows), len(rows) + hi - lo})
-				r.steps = math.Max(r.steps, float64(hi-lo))
-				for t := lo; t < hi; t++ {
-					if _, known := sample[t]; !known {
-						count[t] = 1
-					}
-					rows, r.weight = append(rows, t), append(r.weight, math.Sqrt(count[t]))
-				}
-			}
-			lo = hi
+			rows, r.weight = append(rows, t), append(r.weight, math.Sqrt(count[t]))
 		}
 	}
 	if len(r.runs) < 2 || r.steps > relaxLongest || len(rows) > relaxMost {
 		return nil
 	}
-	r.n, r.Z = blas.Dot(r.weight, r.weight), blas.NewGeneral(len(rows), len(g.node))
-	for i, t := range rows {
-		for c := range r.Z.Cols {
-			r.Z.Data[i*r.Z.Stride+c] = g.standard(g.data.X, t, c)
-		}
-	}
+	r.n, r.Z = blas.Dot(r.weight, r.weight), blas.TakeRows(g.S, rows)
 	return r
 }
 

@@ -110,11 +110,10 @@ func (e *engine) curve(r *Response, source int) blas.General {
 	slices.Sort(values)
 	lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
 	series := e.node[source].lo
-	weight := e.pastScale(source) * math.Pow(e.opt.Decay, float64(r.Delay-1))
 	X := blas.NewGeneral(responsePoints, e.X.Cols)
 	for k, v := range floats.Span(make([]float64, responsePoints), lo, hi) {
 		X.Data[k*X.Stride+c] = v
-		r.At = append(r.At, e.mean[series]+e.scale[series]*v/weight)
+		r.At = append(r.At, e.mean[series]+e.scale[series]*v/e.weight[c])
 	}
 	return X
 }
@@ -208,11 +207,11 @@ func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
 		return nil, err
 	}
 	var out []Doubt
-	tests, at := float64(s.e.Y.Cols), s.e.sampleAt()
+	tests := float64(s.e.Y.Cols)
 	for k, node := range s.e.data.Nodes {
 		for c, j := range node.Series {
 			left := mat.Col(nil, c, blas.Dense(models[k].residual))
-			for what, p := range map[string]float64{Memory: s.e.memory(left, at), Spread: spread(left, s.e.share)} {
+			for what, p := range map[string]float64{Memory: s.e.memory(left), Spread: spread(left, s.e.share)} {
 				if p *= tests; p <= level {
 					out = append(out, Doubt{s.e.data.Names[j], what, p})
 				}
@@ -228,8 +227,8 @@ func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
 	return out, nil
 }
 
-// memory is the p-value of Q = l(l+2)·Σ_k r_k²/(l−k) over five lags k; at is [design.sampleAt].
-func (g *design) memory(left []float64, at map[int]int) float64 {
+// memory is the p-value of Q = l(l+2)·Σ_k r_k²/(l−k) over five lags k.
+func (g *design) memory(left []float64) float64 {
 	const lags = 5
 	l, ss, q := float64(g.l), blas.Dot(left, left), 0.0
 	if ss == 0 || g.l <= 2*lags {
@@ -238,7 +237,7 @@ func (g *design) memory(left []float64, at map[int]int) float64 {
 	for k := 1; k <= lags; k++ {
 		sum := 0.0
 		for i, t := range g.rows {
-			if b, known := at[t-k]; known && g.data.Replicate[t] == g.data.Replicate[t-k] {
+			if b, known := g.sample[t-k]; known && g.data.Replicate[t] == g.data.Replicate[t-k] {
 				sum += left[i] * left[b]
 			}
 		}
