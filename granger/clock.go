@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -117,7 +116,7 @@ func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 	clock, best := -1, 0
 	for j, name := range d.Names {
 		c := courseOf(mat.Col(nil, j, blas.Dense(d.X)), runs)
-		surely, perhaps := clockName(name)
+		surely, perhaps := schema.NamesTime(name)
 		tells := (c.up > 0) != (c.down > 0) &&
 			(c.even || surely || perhaps || schema.NamesRows(name) && c.level == 0)
 		by := 0
@@ -144,7 +143,7 @@ func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 		return nil, nil
 	}
 	all = slices.DeleteFunc(all, func(j int) bool { return j == clock })
-	if _, perhaps := clockName(d.Names[clock]); best < named && !perhaps && !schema.NamesRows(d.Names[clock]) {
+	if _, perhaps := schema.NamesTime(d.Names[clock]); best < named && !perhaps && !schema.NamesRows(d.Names[clock]) {
 		notes = append(notes, t.Label(clock)+" is taken for the time")
 	}
 	if len(all) > 0 {
@@ -196,41 +195,4 @@ func courseOf(v []float64, runs [][]int) (c course) {
 	alike := floats.Count(func(v float64) bool { return math.Abs(v-typical) <= 1e-3*math.Abs(typical) }, moves)
 	c.even = len(steps) >= 4 && 10*alike >= 9*len(steps)
 	return c
-}
-
-// Words in names of clocks: those that no series is called by alone, those that say more of these, and those that
-// series are called by too.
-var (
-	clockWords = []string{
-		"time", "times", "date", "dates", "datetime", "timestamp", "timestamps", "unix", "unixtime", "epoch", "year",
-		"years",
-	}
-	unitWords = []string{
-		"stamp", "utc", "gmt", "local", "s", "sec", "secs", "second", "seconds", "ms", "us", "ns", "min", "mins",
-		"minute", "minutes", "h", "hr", "hrs", "hour", "hours", "d", "day", "days",
-	}
-	countWords = []string{
-		"t", "ts", "yr", "quarter", "month", "months", "week", "weeks", "period", "step", "tick", "frame", "no", "nr",
-		"number", "day", "days", "hour", "hours", "minute", "minutes", "second", "seconds",
-	}
-)
-
-// clockName reports whether a column of that name is surely a clock, and whether it may be one.
-func clockName(name string) (surely, perhaps bool) {
-	var text strings.Builder
-	last := ' '
-	for _, r := range name {
-		if unicode.IsUpper(r) && unicode.IsLower(last) {
-			text.WriteByte(' ')
-		}
-		text.WriteRune(unicode.ToLower(r))
-		last = r
-	}
-	words := strings.FieldsFunc(text.String(), func(r rune) bool { return !unicode.IsLetter(r) })
-	other := func(known ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(known, w) })
-	}
-	clock := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(clockWords, w) })
-	surely = clock && !other(slices.Concat(clockWords, unitWords)...)
-	return surely, clock || len(words) > 0 && !other(countWords...)
 }

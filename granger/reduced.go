@@ -80,25 +80,9 @@ func (s *reducedSum) Forms(dst []float64, U, V blas.General, idx []int) {
 // precision, where |K_ab| ≤ max_i K_ii: a kernel that lies in the span of the border
 // has a form of 0 and shows nothing else.
 func (s *reducedSum) rounding(j int, U, V blas.General) float64 {
-	diagonal, sum := make([]float64, s.inner.Dim()), 0.0
+	diagonal := make([]float64, s.inner.Dim())
 	s.inner.Diag(diagonal, j)
-	top := floats.Max(diagonal)
-	u, v := columnSums(U), columnSums(V)
-	for c := range u {
-		sum += u[c] * v[c]
-	}
-	return 0x1p-23 * top * sum
-}
-
-// columnSums are the sums of the magnitudes in each column.
-func columnSums(a blas.General) []float64 {
-	sum := make([]float64, a.Cols)
-	for i := range a.Rows {
-		for c, v := range blas.Row(a, i) {
-			sum[c] += math.Abs(v)
-		}
-	}
-	return sum
+	return 0x1p-23 * floats.Max(diagonal) * float64(len(s.idx)) * blas.Frob(U) * blas.Frob(V)
 }
 
 // Diag writes the diagonal of P·S·K_j·Sᵀ·P to dst: K_ii − 2(UW)_ii + (U·(UᵀW)·Uᵀ)_ii with W = UᵀK.

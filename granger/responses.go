@@ -144,8 +144,7 @@ func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous
 				continue
 			}
 			r := stat.Correlation(a.Data, b.Data, nil)
-			z := math.Abs(math.Atanh(r)) * math.Sqrt(math.Max(float64(s.e.l)-3, 1))
-			if p := min(1, 2*pairs*distuv.UnitNormal.Survival(z)); p <= level {
+			if p := min(1, pairs*correlated(r, s.e.l)); p <= level {
 				out = append(out, Simultaneous{models[j].Node, models[i].Node, r, p})
 			}
 		}
@@ -216,7 +215,7 @@ func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
 					out = append(out, Doubt{s.e.data.Names[j], what, p})
 				}
 			}
-			if s.e.wanders(j) {
+			if s.e.wanders(s.e.node[k].lo + c) {
 				out = append(out, Doubt{s.e.data.Names[j], Wander, 1})
 			}
 		}
@@ -252,27 +251,27 @@ func spread(left, time []float64) float64 {
 	for i, v := range left {
 		size[i] = math.Abs(v)
 	}
-	r, n := stat.Correlation(size, time, nil), float64(len(left))
-	if !(math.Abs(r) < 1) || n < 4 {
+	r := stat.Correlation(size, time, nil)
+	if !(math.Abs(r) < 1) || len(left) < 4 {
 		return 1
 	}
-	return 2 * distuv.UnitNormal.Survival(math.Abs(math.Atanh(r))*math.Sqrt(n-3))
+	return correlated(r, len(left))
+}
+
+// correlated is the p-value of a correlation of n pairs, by Fisher's transformation.
+func correlated(r float64, n int) float64 {
+	return 2 * distuv.UnitNormal.Survival(math.Abs(math.Atanh(r))*math.Sqrt(math.Max(float64(n)-3, 1)))
 }
 
 // wanders reports whether −2.86, the quantile of the test at .05, is not reached by the t of a in
-// x_t − x_{t−1} = a·x_{t−1} + b.
-func (g *design) wanders(j int) bool {
+// x_t − x_{t−1} = a·x_{t−1} + b, for column c of S.
+func (g *design) wanders(c int) bool {
 	const critical = -2.86
 	var level, change []float64
 	for _, t := range g.rows {
-		before, now := g.data.X.Data[(t-1)*g.data.X.Stride+j], g.data.X.Data[t*g.data.X.Stride+j]
+		before, now := blas.Row(g.S, t-1)[c], blas.Row(g.S, t)[c]
 		level, change = append(level, before), append(change, now-before)
 	}
-	n := float64(len(level))
-	b, a := stat.LinearRegression(level, change, nil, false)
-	var rss float64
-	for i, v := range level {
-		rss += square(change[i] - b - a*v)
-	}
-	return !(a/math.Sqrt(rss/(n-2)/(stat.Variance(level, nil)*(n-1))) <= critical)
+	r := stat.Correlation(level, change, nil)
+	return !(r*math.Sqrt((float64(g.l)-2)/(1-r*r)) <= critical)
 }
