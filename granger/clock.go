@@ -18,20 +18,20 @@ import (
 // ErrTime says that the rows have no one order of time.
 var ErrTime = errors.New("granger: rows have no one order of time")
 
-// Times says what is known of the columns that tell the time.
+// Times is what the caller of [Data.InTime] knows of the columns.
 type Times struct {
 	Clock int                // the column that orders the rows; −1 to find it
 	Dates []int              // columns that hold dates, in days
 	Label func(j int) string // what messages call a column; nil: by its name
 }
 
-// InTime puts the rows in the order of the column that tells the time, replicate by replicate, and takes all columns
-// that do out of the series; without such a column the data stay as they are. Notes say what was done.
+// InTime sorts the rows of each replicate by the column that tells the time, and removes all columns that tell the time
+// from the series. Data without such a column stay as they are. Notes say what was done.
 //
-// A column tells the time where it holds dates, where it is called as a clock is, time, date, year or timestamp, and
-// where it rises or falls evenly: by the same in nine of ten steps. Names that series have too, as day or
-// response_time, and those of numbers of rows, are a clock's where the column rises or falls. Errors wrap ErrTime: a
-// row has no time, or two rows of a replicate have the same.
+// A column tells the time if it holds dates; if its name does, as time, date, year and timestamp do; or if it rises or
+// falls by the same in nine of ten steps. Names that series have too, such as day and response_time, and names of
+// identifiers of rows count only if the column rises or falls throughout. Errors wrap ErrTime: a row has no time, or two
+// rows of a replicate have the same.
 func (d *Data) InTime(t Times) error {
 	if t.Label == nil {
 		t.Label = func(j int) string { return fmt.Sprintf("%q", d.Names[j]) }
@@ -78,10 +78,10 @@ func (d *Data) InTime(t Times) error {
 	return nil
 }
 
-// evenSteps is the ratio of the longest to the shortest step of times that are evenly spaced: months are.
+// evenSteps is the largest ratio of two steps between times that count as evenly spaced: that of two months.
 const evenSteps = 31.0 / 28
 
-// replicates are the rows of each replicate, in the order in which the replicates first come.
+// replicates lists the rows of each replicate, which need not be consecutive.
 func (d *Data) replicates() (runs [][]int) {
 	at := map[int]int{}
 	for i := range d.X.Rows {
@@ -109,8 +109,8 @@ func (d *Data) reorder(rows, without []int) {
 	}
 }
 
-// find lists the columns that tell the time, that which orders the rows first; nil where there is none. Dates come
-// before names of clocks, and these before columns that are a clock's by their values.
+// find lists the columns that tell the time; nil where there is none. The first one sorts the rows: the one asked for,
+// or dates, or one by its name, or one by its values.
 func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 	const resets, values, named, dates, asked = 1, 2, 3, 4, 5
 	clock, best := -1, 0
@@ -156,10 +156,10 @@ func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 	return append([]int{clock}, all...), notes
 }
 
-// course is how the numbers of a column go from row to row: how many steps lead up, down and to the same.
+// course counts the steps of a column from row to row that lead up, down and to the same value.
 type course struct {
 	up, down, level int
-	even            bool // nine of ten steps are alike, of four or more
+	even            bool // there are four steps or more, nine of ten of them alike
 }
 
 func courseOf(v []float64, runs [][]int) (c course) {

@@ -19,8 +19,8 @@ type Rounds struct {
 	// consecutive time points that are drawn together; 0 means the square root of the samples, at least the lag
 	Block int
 
-	// Done are the counts of the first Done.Rounds rounds from From on, which are
-	// not run again: what an earlier run, perhaps one that was stopped, handed to Trace.
+	// Done are the counts of the first Done.Rounds rounds from From on, which are not run
+	// again: what an earlier run that was stopped has handed to Trace.
 	Done Counts
 	// Trace gets the counts of the rounds run so far, Done included, every few
 	// rounds. An error ends the resampling and is returned with them.
@@ -34,9 +34,9 @@ func (r Rounds) check() error {
 	return nil
 }
 
-// Stability counts how often each edge is selected when the model is fitted to block-bootstrap resamples of the data:
-// blocks of consecutive time points drawn with replacement until there are as many as at first. In each resample an
-// edge j → i (j ≠ i) is selected when its strength is among the `top` largest of its target; 0 means DefaultTop.
+// Stability counts how often each edge is selected when the models are fitted to block-bootstrap resamples of the data:
+// blocks of consecutive time points are drawn with replacement until there are as many as in the data. In each resample
+// an edge j → i (j ≠ i) is selected if it is among the `top` of its target in Result.Graph; 0 means DefaultTop.
 // (Stability selection: Meinshausen and Bühlmann, doi:10.1111/j.1467-9868.2010.00740.x.)
 //
 // An error comes with the counts that Trace had. [Options].Ranks share the rounds.
@@ -80,11 +80,11 @@ func strongest(row []float64, skip, top int) []int {
 	return idx[:min(top, len(idx))]
 }
 
-// Null counts how often chance alone makes an edge as large as it is found. In each round what a node's own past does
-// not explain is shifted in time against all sources, cyclically and by an amount drawn at random in each replicate,
-// which keeps its autocorrelation and removes its dependence on the others; the model is fitted again, and an entry
-// counts when its size, see Result.Sizes, reaches that of the true order. Weights do not serve, as those of a target
-// have the same sum whatever it is driven by.
+// Null counts how often an edge gets as large by chance as it is in the data. In each round the part of a target that
+// its own past does not explain is shifted in time against all sources, cyclically and by a random amount in each
+// replicate. That keeps its autocorrelation and removes its dependence on the sources. The models are fitted again, and
+// an edge counts if its element of Result.Sizes reaches that of the data. Strengths are not compared: those of a target
+// have about the same sum whether it is driven or not.
 //
 // An error comes with the counts that Trace had. [Options].Ranks share the rounds.
 func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
@@ -115,8 +115,7 @@ func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 // round adds what one round finds to count.
 type round func(ctx context.Context, rng *rand.Rand, count blas.General) error
 
-// resample runs the rounds a few at a time, those in parallel, and of R ranks each
-// runs every R-th of them.
+// resample runs the rounds, some of them at a time and in parallel. Of R ranks each runs every R-th round.
 func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one round) (Counts, error) {
 	if err := rounds.check(); err != nil {
 		return Counts{}, err
@@ -182,7 +181,7 @@ func (g *design) bootstrap(rng *rand.Rand, block int) []int {
 	return idx
 }
 
-// shifted is the targets of t with the part that the border does not explain
+// shifted returns the targets of t with the part that the border does not explain
 // shifted cyclically in time, by a random amount in each replicate.
 func (e *engine) shifted(t task, rng *rand.Rand) blas.General {
 	p := e.prepare(t)

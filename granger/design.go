@@ -3,6 +3,7 @@ package granger
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -285,6 +286,9 @@ func appendOrthonormal(kept [][]float64, v []float64, n int) [][]float64 {
 // the memory of their Gram matrices, of which it holds one for each thread.
 func (g *design) lowRank(ctx context.Context) ([]blas.General, error) {
 	factors, rank, most := make([]blas.General, len(g.dict)), new(atomic.Int64), int64(g.l*len(g.dict)/16)
+	if g.opt.MaxBytes > 0 {
+		most = min(most, g.opt.MaxBytes/(8*int64(g.l)))
+	}
 	err := forEach(ctx, len(factors), func(j int) error {
 		if rank.Load() > most {
 			return nil
@@ -297,7 +301,10 @@ func (g *design) lowRank(ctx context.Context) ([]blas.General, error) {
 		rank.Add(int64(factors[j].Cols))
 		return nil
 	})
-	if err != nil || rank.Load() > most {
+	switch {
+	case errors.Is(err, ErrMemory) || err == nil && rank.Load() > most:
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	return factors, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// kernelSum is a sum of kernels on all samples, of which single ones can be multiplied by.
+// kernelSum is a sum of kernels on all samples that also multiplies by single kernels.
 type kernelSum interface {
 	linop.Sum
 	ApplyTerm(dst, x blas.General, j int) // dst = K_j·x

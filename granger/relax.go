@@ -16,21 +16,21 @@ import (
 // Constants of relaxations, chosen on simulated systems: docs/decisions/2026-11-22-relaxation.md.
 const (
 	relaxPower     = 0.5  // of the likelihood, as true functions are not linear
-	relaxTransient = 2    // costs of a free column, in units of BIC
-	relaxSources   = 1.5  // of a target, expected
-	relaxGain      = 0.25 // mean gain that tells relaxations: with noise alone it is log(1 + φ²) for own coefficients φ
-	relaxLeast     = 6    // rows of a run
-	relaxLongest   = 200  // the same
-	relaxMost      = 5000 // rows of all runs
+	relaxTransient = 2    // cost of a free column, in units of BIC
+	relaxSources   = 1.5  // expected number of sources of a target
+	relaxGain      = 0.25 // least mean log ratio of variances; it is log(1 + φ²) for own coefficients φ and noise alone
+	relaxLeast     = 6    // rows of a run, at least
+	relaxLongest   = 200  // rows of a run, at most
+	relaxMost      = 5000 // rows of all runs, at most
 )
 
-// relaxation are series that are regressed, all rows together, on the
+// relaxation is the data of regressions of all series on the
 //
 //	z_j(t) = d·∫ exp(−d(t−s))·p_j(s) ds, where p_j = x_j, or dp_j/dt = e·(x_j − p_j) and p_j(0) = x_j(0),
 //
-// on 1 − exp(−dt), and for each run on exp(−dt) and, or not, exp(−et). That is the solution of
-// dx_i/dt = d·(c + Σ_j β_j·p_j − x_i) from unknown first states. Measurement noise of x_i stays in the
-// target and that of x_j is averaged, where a regression on values one step back has both among its inputs.
+// on 1 − exp(−dt), and for each run on exp(−dt) and in some models exp(−et). That is the solution of
+// dx_i/dt = d·(c + Σ_j β_j·p_j − x_i) from unknown first states. Measurement noise of x_i is in the target alone, and
+// the filter averages that of x_j; a regression on values one step back has both in its inputs.
 type relaxation struct {
 	be     blas.Backend
 	runs   []span       // of consecutive rows without a gap
@@ -40,8 +40,8 @@ type relaxation struct {
 	steps  float64      // of the longest run
 }
 
-// newRelaxation takes the samples idx, which may repeat, and rows that are no samples. It is
-// nil unless there are two runs of relaxLeast rows, and none of more than relaxLongest, of at most relaxMost in all.
+// newRelaxation takes the samples idx, which may repeat, and the rows that are no samples. It is
+// nil where runs are fewer than two, or longer than the constants allow.
 func (g *design) newRelaxation(idx []int) *relaxation {
 	count := make(map[int]float64, g.l)
 	for _, i := range idx {

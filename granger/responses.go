@@ -19,12 +19,12 @@ import (
 type Response struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Lags has for k = 1, 2, … how much the effect of the source changes when its values k
-	// steps back are shuffled in time: the RMS change, in standard deviations of the target.
+	// Lags has, for k = 1, 2, …, the RMS change of the source's part of the model when its values k steps back are
+	// shuffled in time, in standard deviations of the target.
 	Lags  []float64 `json:"lags"`
-	Delay int       `json:"delay"` // the k of the largest
-	// Effect is, for nodes of one series, the effect at the values At of the source that
-	// many steps back, its other values at their mean: in standard deviations of the target, with mean 0.
+	Delay int       `json:"delay"` // the k of the largest of them
+	// Effect is, for nodes of one series, the source's part of the model at the values At of the source Delay steps
+	// back, its other values at their mean: in standard deviations of the target, with mean 0.
 	At     []float64 `json:"at,omitempty"`
 	Effect []float64 `json:"effect,omitempty"`
 }
@@ -34,8 +34,8 @@ const (
 	responsePoints = 15  // of a curve
 )
 
-// Responses says for each of the links how the source acts on the target. Its cost is
-// that of the kernel of each source between all samples and 200 of them, for every link and lag.
+// Responses finds how the source of each link acts on its target. For every link and lag it
+// evaluates the source's kernels between all samples and 200 of them.
 func (s *Study) Responses(ctx context.Context, links []Link) ([]Response, error) {
 	models, err := s.all(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Study) Responses(ctx context.Context, links []Link) ([]Response, error)
 	})
 }
 
-// all are the models of all nodes with their coefficients. Of several ranks each fits all.
+// all returns the models of all nodes with their coefficients, which ranks do not exchange: each of several fits all.
 func (s *Study) all(ctx context.Context) ([]model, error) {
 	if s.e.opt.Ranks.Size() > 1 {
 		return s.e.fitHere(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
