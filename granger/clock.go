@@ -30,8 +30,8 @@ type Times struct {
 //
 // A column tells the time if it holds dates; if its name does, as time, date, year and timestamp do; or if it rises or
 // falls by the same in nine of ten steps. Names that series have too, such as day and response_time, and names of
-// identifiers of rows count only if the column rises or falls throughout. Errors wrap ErrTime: a row has no time, or two
-// rows of a replicate have the same.
+// identifiers of rows count only if the column rises or falls throughout. Errors wrap ErrTime: a row has no time, or
+// two rows of a replicate have the same.
 func (d *Data) InTime(t Times) error {
 	if t.Label == nil {
 		t.Label = func(j int) string { return fmt.Sprintf("%q", d.Names[j]) }

@@ -269,6 +269,7 @@ func escaped(s string) (string, error) {
 // frequencies and p-values.
 func (r *Result) WriteGraphML(w io.Writer, threshold float64) error {
 	return graphML.Execute(w, map[string]any{
-		"Keys": []string{"strength", "norm", "probability", "frequency", "p_value"}, "Nodes": r.Nodes, "Links": r.Links(threshold),
+		"Keys":  []string{"strength", "norm", "probability", "frequency", "p_value"},
+		"Nodes": r.Nodes, "Links": r.Links(threshold),
 	})
 }

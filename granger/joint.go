@@ -190,7 +190,9 @@ func weighted(Z blas.General, w []float64, by float64) blas.General {
 }
 
 // gaussianOf is the kernel matrix of the metric w, and its v = 2·Σ_c w_c·var_c, the mean of the metric over all pairs.
-func gaussianOf(ctx context.Context, be blas.Backend, Z blas.General, w []float64) (K blas.General, v float64, err error) {
+func gaussianOf(
+	ctx context.Context, be blas.Backend, Z blas.General, w []float64,
+) (K blas.General, v float64, err error) {
 	for c := range w {
 		v += 2 * w[c] * stat.Variance(mat.Col(nil, c, blas.Dense(Z)), nil)
 	}
