@@ -163,36 +163,31 @@ type course struct {
 }
 
 func courseOf(v []float64, runs [][]int) (c course) {
-	var steps, moves []float64
+	var moves []float64
 	for _, run := range runs {
 		last := math.NaN()
 		for _, i := range run {
-			if step := v[i] - last; !math.IsNaN(step) {
-				steps = append(steps, step)
+			switch step := v[i] - last; {
+			case step > 0:
+				c.up++
+				moves = append(moves, step)
+			case step < 0:
+				c.down++
+				moves = append(moves, step)
+			case step == 0:
+				c.level++
 			}
 			if !math.IsNaN(v[i]) {
 				last = v[i]
 			}
 		}
 	}
-	for _, step := range steps {
-		switch {
-		case step > 0:
-			c.up++
-		case step < 0:
-			c.down++
-		default:
-			c.level++
-			continue
-		}
-		moves = append(moves, step)
+	if len(moves) > 0 {
+		slices.Sort(moves)
+		typical := moves[len(moves)/2]
+		alike := floats.Count(func(v float64) bool { return math.Abs(v-typical) <= 1e-3*math.Abs(typical) }, moves)
+		steps := len(moves) + c.level
+		c.even = steps >= 4 && 10*alike >= 9*steps
 	}
-	if len(moves) == 0 {
-		return c
-	}
-	slices.Sort(moves)
-	typical := moves[len(moves)/2]
-	alike := floats.Count(func(v float64) bool { return math.Abs(v-typical) <= 1e-3*math.Abs(typical) }, moves)
-	c.even = len(steps) >= 4 && 10*alike >= 9*len(steps)
 	return c
 }

@@ -155,13 +155,11 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 		}
 		e.advance(X, F)
 		for c, j := range e.series {
-			q := f.measured(origins, F, h, c)
-			slices.Sort(q.errors)
-			width := q.errors[order.IntervalRank(level, len(q.errors))-1]
+			errors, naive := f.measured(origins, F, h, c)
+			slices.Sort(errors)
+			width := errors[order.IntervalRank(level, len(errors))-1]
 			v := blas.Row(value, h)[c]
-			out = append(out, Forecast{
-				e.data.Names[j], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive),
-			})
+			out = append(out, Forecast{e.data.Names[j], h + 1, v, v - width, v + width, rms(errors), rms(naive)})
 		}
 	}
 	return out, nil
@@ -169,40 +167,40 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 
 // measured are the errors of the standardized forecasts F, h steps after the first one of
 // each origin, for column c of Y, and those of the last value before it.
-func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (q struct{ errors, naive []float64 }) {
+func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (errors, naive []float64) {
 	g := f.e.design
 	for i, o := range origins {
 		if h < len(o) {
 			y, last := blas.Row(g.Y, o[h])[c], blas.Row(g.S, g.rows[o[0]]-1)[c]
-			q.errors = append(q.errors, g.scale[c]*math.Abs(y-blas.Row(F, i)[c]))
-			q.naive = append(q.naive, g.scale[c]*(y-last))
+			errors = append(errors, g.scale[c]*math.Abs(y-blas.Row(F, i)[c]))
+			naive = append(naive, g.scale[c]*(y-last))
 		}
 	}
-	return q
+	return errors, naive
 }
 
-// measurable refuses steps ahead that too few origins tell the errors of, and names what they do tell.
+// measurable refuses steps ahead whose errors too few origins measure, and names how many steps they do measure.
 func measurable(origins [][]int, steps int, level float64) error {
-	count := make([]int, steps)
-	for _, o := range origins {
-		for h := range min(steps, len(o)) {
-			count[h]++
-		}
+	need := max(1, int(level/(1-level)))
+	for order.IntervalRank(level, need) > need {
+		need++
 	}
-	for h, n := range count {
-		if order.IntervalRank(level, n) > n {
-			need := int(level / (1 - level))
-			for order.IntervalRank(level, need) > need {
-				need++
+	for h := range steps {
+		n := 0
+		for _, o := range origins {
+			if len(o) > h {
+				n++
 			}
-			remedy := "lower the level"
-			if h > 0 {
-				remedy = fmt.Sprintf("forecast at most %d, or lower the level", h)
-			}
-			return fmt.Errorf("%w: intervals of level %g need %d held-out time points, and %d steps ahead there are "+
-				"%d: %s",
-				ErrShort, level, need, h+1, n, remedy)
 		}
+		if n >= need {
+			continue
+		}
+		remedy := "lower the level"
+		if h > 0 {
+			remedy = fmt.Sprintf("forecast at most %d, or lower the level", h)
+		}
+		return fmt.Errorf("%w: intervals of level %g need %d held-out time points, and %d steps ahead there are %d: %s",
+			ErrShort, level, need, h+1, n, remedy)
 	}
 	return nil
 }
