@@ -173,10 +173,12 @@ func newRidge(be blas.Backend, K, U, Y blas.General) (*ridge, error) {
 		if !(gcv < r.gcv) {
 			continue
 		}
-		left := blas.Like(Y)
-		s.Residuals(left)
-		floats.Mul(left.Data, left.Data)
-		*r = ridge{C, left.Data, gcv}
+		losses := blas.Like(Y)
+		s.Leverages(losses)
+		for a, h := range losses.Data { // few samples of leverage 1 must not decide
+			losses.Data[a] = square(mu * C.Data[a] / math.Max(1-h, 1e-3))
+		}
+		*r = ridge{C, losses.Data, gcv}
 	}
 	return r, nil
 }
