@@ -202,19 +202,14 @@ func (g *design) dictionary() error {
 // coefficient (Harrell, doi:10.1007/978-3-319-19425-7, §4.4).
 const freePart = 0.1
 
-// ownFree says whether the linear own past of node k is left unpenalized: there
-// must be ten samples for each of its columns. The mean is free in any case.
-func (g *design) ownFree(k, l int) bool {
-	return g.opt.Nonlinear || float64(len(g.past[k].Columns)) <= freePart*float64(l)
-}
-
-// freeColumns lists the columns of X left unpenalized in node k's fit to l samples.
+// freeColumns lists the columns of X left unpenalized, beside the mean, in node k's fit to l samples.
 func (g *design) freeColumns(k, l int) []int {
+	own := g.past[k].Columns
 	switch {
 	case g.opt.Nonlinear:
 		return sequence(0, g.X.Cols)
-	case g.ownFree(k, l):
-		return g.past[k].Columns
+	case float64(len(own)) <= freePart*float64(l):
+		return own
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func (e *engine) result(ctx context.Context, models []model, tasks []task, sampl
 			blas.Row(res.Strength, i)[source] += m.Eta[j]
 			blas.Row(res.Norms, i)[source] += m.Norms[j]
 		}
-		if e.ownFree(i, e.l) {
+		if len(e.freeColumns(i, e.l)) > 0 {
 			blas.Row(res.Strength, i)[i]++
 		}
 	}

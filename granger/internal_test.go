@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,49 @@ func flip(a blas.General) {
 		for j := range i {
 			x, y := &a.Data[i*a.Stride+j], &a.Data[j*a.Stride+i]
 			*x, *y = *y, *x
+		}
+	}
+}
+
+// Kernels of low rank have factors in single precision, others have none, and both forms have the same fits.
+func TestLowRank(t *testing.T) {
+	g := LinearVAR(5, 200, 1, 2, 1, 6)
+	if e, err := start(t.Context(), &g.Data, Options{Lag: 8}); err != nil || e.factors != nil || e.terms == nil {
+		t.Errorf("lag 8: %d factors, %d Gram matrices, %v", len(e.factors), len(e.terms), err)
+	}
+	e, err := start(t.Context(), &g.Data, Options{Tol: 1e-6, MaxIter: 5000})
+	if err != nil || e.factors == nil || e.terms != nil {
+		t.Fatalf("lag 1: %d factors, %d Gram matrices, %v", len(e.factors), len(e.terms), err)
+	}
+	terms, err := e.grams(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, Z := range e.factors {
+		K := blas.NewGeneral(e.l, e.l)
+		terms[j].Dense(K)
+		blas.Gemm(blas.Active(), false, true, -1, Z, Z, 1, K)
+		if d := max(slices.Max(K.Data), -slices.Min(K.Data)); !(d <= 0x1p-20) || Z.Cols > 20 {
+			t.Errorf("kernel %s: rank %d, off by %g", e.dict[j].Name, Z.Cols, d)
+		}
+	}
+	tasks := e.tasks(sequence(0, 150), sequence(150, e.l), slices.Repeat([]float64{0.1}, 5))
+	low, err := e.fitHere(t.Context(), tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := (&engine{design: e.design, terms: terms}).fitHere(t.Context(), tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range low {
+		a, b := low[i], full[i]
+		if !(math.Abs(a.Objective-b.Objective) <= 3e-6*b.Objective) {
+			t.Errorf("node %d: objectives %.9g and %.9g", i, a.Objective, b.Objective)
+		}
+		blas.AddScaled(a.Predict, -1, b.Predict)
+		if d := blas.Frob(a.Predict); !(d <= 1e-3*blas.Frob(b.Predict)) {
+			t.Errorf("node %d: predictions differ by %g", i, d)
 		}
 	}
 }

@@ -129,19 +129,23 @@ type belief struct {
 	with               []float64
 }
 
-// newBelief has the prior of relaxSources sources of N in the mean: of each source, half of it is the same for all,
-// and half its share in the strengths; all of it is the same for all without strengths.
-func newBelief(N int, strengths []float64) *belief {
+// newBelief has a prior of relaxSources sources in the mean. Half of it is the same for all sources, and half follows
+// their strengths.
+func newBelief(strengths []float64) *belief {
+	N := len(strengths)
 	b := &belief{odds: make([]float64, N), top: math.Inf(-1), variance: math.Inf(1), with: make([]float64, N)}
 	share := math.Min(0.5, relaxSources/float64(N))
-	for j := range b.odds {
-		factor := 1.0
-		if strengths != nil {
-			factor = 0.5 + 0.5*float64(N-1)*strengths[j]
-		}
-		b.odds[j] = share / (1 - share) * factor
+	for j, v := range strengths {
+		b.odds[j] = share / (1 - share) * (0.5 + 0.5*float64(N-1)*v)
 	}
 	return b
+}
+
+// even are strengths that are the same for all of N nodes.
+func even(N int) blas.General {
+	E := blas.NewGeneral(N, N)
+	blas.Fill(E, 1/float64(N-1))
+	return E
 }
 
 // add is one more set of sources, with the logarithm of its likelihood.
@@ -194,16 +198,12 @@ func (b *belief) sets(M blas.General, i int, n, free float64) {
 }
 
 // beliefs are those of every target, from rates d that fit 2 to all steps into a run, with
-// and without p and transients of the rate e of 5 to a run. strengths (N×N) are those of the prior; no rows for none.
+// and without p and transients of the rate e of 5 to a run. The strengths (N×N) are those of the prior.
 func (r *relaxation) beliefs(ctx context.Context, strengths blas.General) ([]*belief, error) {
 	const fastest = 1.1
 	out := make([]*belief, r.Z.Cols)
 	for i := range out {
-		var row []float64
-		if strengths.Rows > 0 {
-			row = blas.Row(strengths, i)
-		}
-		out[i] = newBelief(r.Z.Cols, row)
+		out[i] = newBelief(blas.Row(strengths, i))
 	}
 	slow := 5 / r.steps
 	for _, P := range []blas.General{r.Z, r.filtered(r.Z, slow, false)} {
@@ -230,11 +230,12 @@ func (e *engine) relaxes(ctx context.Context) (bool, error) {
 	if r == nil {
 		return false, nil
 	}
-	beliefs, err := r.beliefs(ctx, blas.General{})
+	N := len(e.node)
+	beliefs, err := r.beliefs(ctx, even(N))
 	if err != nil {
 		return false, err
 	}
-	gains, N := make([]float64, len(beliefs)), len(beliefs)
+	gains := make([]float64, N)
 	newest := make([]int, N) // the column of each node's last value
 	for j, g := range e.past {
 		newest[j] = g.Columns[0]
@@ -251,7 +252,7 @@ func (e *engine) relaxes(ctx context.Context) (bool, error) {
 			}
 		}
 		projectOff(e.opt.Backend, all, p.U)
-		step := newBelief(N, nil)
+		step := newBelief(blas.Row(even(N), i))
 		step.sets(blas.Product(e.opt.Backend, true, false, all, all), i, float64(e.l), float64(p.U.Cols))
 		gains[i] = math.Log(step.variance / beliefs[i].variance)
 	})
