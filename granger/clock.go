@@ -1,5 +1,3 @@
-// This file finds the columns of a table that tell the time, and puts its rows in the order of time.
-
 package granger
 
 import (
@@ -9,8 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
@@ -20,20 +18,20 @@ import (
 // ErrTime says that the rows have no one order of time.
 var ErrTime = errors.New("granger: rows have no one order of time")
 
-// Times says what is known of the columns that tell the time.
+// Times is what the caller of [Data.InTime] knows of the columns.
 type Times struct {
 	Clock int                // the column that orders the rows; −1 to find it
 	Dates []int              // columns that hold dates, in days
 	Label func(j int) string // what messages call a column; nil: by its name
 }
 
-// InTime puts the rows in the order of the column that tells the time, replicate by replicate, and takes all columns
-// that do out of the series; without such a column the data stay as they are. Notes say what was done.
+// InTime sorts the rows of each replicate by the column that tells the time, and removes all columns that tell the time
+// from the series. Data without such a column stay as they are. Notes say what was done.
 //
-// A column tells the time where it holds dates, where it is called as a clock is, time, date, year or timestamp, and
-// where it rises or falls evenly: by the same in nine of ten steps. Names that series have too, as day or
-// response_time, and those of numbers of rows, are a clock's where the column rises or falls. Errors wrap ErrTime: a
-// row has no time, or two rows of a replicate have the same.
+// A column tells the time if it holds dates; if its name does, as time, date, year and timestamp do; or if it rises or
+// falls by the same in nine of ten steps. Names that series have too, such as day and response_time, and names of
+// identifiers of rows count only if the column rises or falls throughout. Errors wrap ErrTime: a row has no time, or
+// two rows of a replicate have the same.
 func (d *Data) InTime(t Times) error {
 	if t.Label == nil {
 		t.Label = func(j int) string { return fmt.Sprintf("%q", d.Names[j]) }
@@ -80,10 +78,10 @@ func (d *Data) InTime(t Times) error {
 	return nil
 }
 
-// evenSteps is the ratio of the longest to the shortest step of times that are evenly spaced: months are.
+// evenSteps is the largest ratio of two steps between times that count as evenly spaced: that of two months.
 const evenSteps = 31.0 / 28
 
-// replicates are the rows of each replicate, in the order in which the replicates first come.
+// replicates lists the rows of each replicate, which need not be consecutive.
 func (d *Data) replicates() (runs [][]int) {
 	at := map[int]int{}
 	for i := range d.X.Rows {
@@ -103,35 +101,22 @@ func (d *Data) replicates() (runs [][]int) {
 
 // reorder takes the rows in that order, without some of the columns.
 func (d *Data) reorder(rows, without []int) {
-	X, names := blas.TakeRows(d.X, rows), d.Names
-	d.Names = nil
-	d.X = blas.NewGeneral(X.Rows, X.Cols-len(without))
-	for j, name := range names {
-		if slices.Contains(without, j) {
-			continue
-		}
-		for i := range X.Rows {
-			d.X.Data[i*d.X.Stride+len(d.Names)] = X.Data[i*X.Stride+j]
-		}
-		d.Names = append(d.Names, name)
-	}
+	kept := slices.DeleteFunc(sequence(0, d.X.Cols), func(j int) bool { return slices.Contains(without, j) })
+	d.X = blas.Transposed(blas.TakeRows(blas.Transposed(blas.TakeRows(d.X, rows)), kept))
+	d.Names = chosen(d.Names, kept)
 	if d.Replicate != nil {
-		replicate := make([]int, len(rows))
-		for k, i := range rows {
-			replicate[k] = d.Replicate[i]
-		}
-		d.Replicate = replicate
+		d.Replicate = chosen(d.Replicate, rows)
 	}
 }
 
-// find lists the columns that tell the time, that which orders the rows first; nil where there is none. Dates come
-// before names of clocks, and these before columns that are a clock's by their values.
+// find lists the columns that tell the time; nil where there is none. The first one sorts the rows: the one asked for,
+// or dates, or one by its name, or one by its values.
 func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 	const resets, values, named, dates, asked = 1, 2, 3, 4, 5
 	clock, best := -1, 0
 	for j, name := range d.Names {
 		c := courseOf(mat.Col(nil, j, blas.Dense(d.X)), runs)
-		surely, perhaps := clockName(name)
+		surely, perhaps := schema.NamesTime(name)
 		tells := (c.up > 0) != (c.down > 0) &&
 			(c.even || surely || perhaps || schema.NamesRows(name) && c.level == 0)
 		by := 0
@@ -158,97 +143,51 @@ func (t *Times) find(d *Data, runs [][]int) (all []int, notes []string) {
 		return nil, nil
 	}
 	all = slices.DeleteFunc(all, func(j int) bool { return j == clock })
-	if _, perhaps := clockName(d.Names[clock]); best < named && !perhaps && !schema.NamesRows(d.Names[clock]) {
+	if _, perhaps := schema.NamesTime(d.Names[clock]); best < named && !perhaps && !schema.NamesRows(d.Names[clock]) {
 		notes = append(notes, t.Label(clock)+" is taken for the time")
 	}
 	if len(all) > 0 {
-		var labels []string
-		for _, j := range all {
-			labels = append(labels, t.Label(j))
+		labels := make([]string, len(all))
+		for k, j := range all {
+			labels[k] = t.Label(j)
 		}
 		notes = append(notes, "no series, since they tell the time too: "+strings.Join(labels, ", "))
 	}
 	return append([]int{clock}, all...), notes
 }
 
-// course is how the numbers of a column go from row to row: how many steps lead up, down and to the same.
+// course counts the steps of a column from row to row that lead up, down and to the same value.
 type course struct {
 	up, down, level int
-	even            bool // nine of ten steps are alike, of four or more
+	even            bool // there are four steps or more, nine of ten of them alike
 }
 
 func courseOf(v []float64, runs [][]int) (c course) {
-	var steps, moves []float64
+	var moves []float64
 	for _, run := range runs {
 		last := math.NaN()
 		for _, i := range run {
-			if step := v[i] - last; !math.IsNaN(step) {
-				steps = append(steps, step)
+			switch step := v[i] - last; {
+			case step > 0:
+				c.up++
+				moves = append(moves, step)
+			case step < 0:
+				c.down++
+				moves = append(moves, step)
+			case step == 0:
+				c.level++
 			}
 			if !math.IsNaN(v[i]) {
 				last = v[i]
 			}
 		}
 	}
-	for _, step := range steps {
-		switch {
-		case step > 0:
-			c.up++
-		case step < 0:
-			c.down++
-		default:
-			c.level++
-			continue
-		}
-		moves = append(moves, step)
+	if len(moves) > 0 {
+		slices.Sort(moves)
+		typical := moves[len(moves)/2]
+		alike := floats.Count(func(v float64) bool { return math.Abs(v-typical) <= 1e-3*math.Abs(typical) }, moves)
+		steps := len(moves) + c.level
+		c.even = steps >= 4 && 10*alike >= 9*steps
 	}
-	if len(moves) == 0 {
-		return c
-	}
-	slices.Sort(moves)
-	typical, alike := moves[len(moves)/2], 0
-	for _, step := range moves {
-		if math.Abs(step-typical) <= 1e-3*math.Abs(typical) {
-			alike++
-		}
-	}
-	c.even = len(steps) >= 4 && 10*alike >= 9*len(steps)
 	return c
-}
-
-// Words in names of clocks: those that no series is called by alone, those that say more of these, and those that
-// series are called by too.
-var (
-	clockWords = []string{
-		"time", "times", "date", "dates", "datetime", "timestamp", "timestamps", "unix", "unixtime", "epoch", "year",
-		"years",
-	}
-	unitWords = []string{
-		"stamp", "utc", "gmt", "local", "s", "sec", "secs", "second", "seconds", "ms", "us", "ns", "min", "mins",
-		"minute", "minutes", "h", "hr", "hrs", "hour", "hours", "d", "day", "days",
-	}
-	countWords = []string{
-		"t", "ts", "yr", "quarter", "month", "months", "week", "weeks", "period", "step", "tick", "frame", "no", "nr",
-		"number", "day", "days", "hour", "hours", "minute", "minutes", "second", "seconds",
-	}
-)
-
-// clockName reports whether a column of that name is surely a clock, and whether it may be one.
-func clockName(name string) (surely, perhaps bool) {
-	var text strings.Builder
-	last := ' '
-	for _, r := range name {
-		if unicode.IsUpper(r) && unicode.IsLower(last) {
-			text.WriteByte(' ')
-		}
-		text.WriteRune(unicode.ToLower(r))
-		last = r
-	}
-	words := strings.FieldsFunc(text.String(), func(r rune) bool { return !unicode.IsLetter(r) })
-	other := func(known ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(known, w) })
-	}
-	clock := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(clockWords, w) })
-	surely = clock && !other(slices.Concat(clockWords, unitWords)...)
-	return surely, clock || len(words) > 0 && !other(countWords...)
 }

@@ -1,5 +1,3 @@
-// This file says how sure an edge is: by resampling, by a permutation null, and by errors on held-out time points.
-
 package granger
 
 import (
@@ -11,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/base/par"
 )
 
 // Rounds selects the rounds of a resampling: From ≤ round < To. Each round draws
@@ -22,8 +19,8 @@ type Rounds struct {
 	// consecutive time points that are drawn together; 0 means the square root of the samples, at least the lag
 	Block int
 
-	// Done are the counts of the first Done.Rounds rounds from From on, which are
-	// not run again: what an earlier run, perhaps one that was stopped, handed to Trace.
+	// Done are the counts of the first Done.Rounds rounds from From on, which are not run
+	// again: what an earlier run that was stopped has handed to Trace.
 	Done Counts
 	// Trace gets the counts of the rounds run so far, Done included, every few
 	// rounds. An error ends the resampling and is returned with them.
@@ -37,12 +34,12 @@ func (r Rounds) check() error {
 	return nil
 }
 
-// Stability counts how often each edge is selected when the model is fitted to block-bootstrap resamples of the data:
-// blocks of consecutive time points drawn with replacement until there are as many as at first. In each resample an
-// edge j → i (j ≠ i) is selected when its strength is among the `top` largest of its target; 0 means DefaultTop.
+// Stability counts how often each edge is selected when the models are fitted to block-bootstrap resamples of the data:
+// blocks of consecutive time points are drawn with replacement until there are as many as in the data. In each resample
+// an edge j → i (j ≠ i) is selected if it is among the `top` of its target in Result.Graph; 0 means DefaultTop.
 // (Stability selection: Meinshausen and Bühlmann, doi:10.1111/j.1467-9868.2010.00740.x.)
 //
-// An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
+// An error comes with the counts that Trace had. [Options].Ranks share the rounds.
 func (s *Study) Stability(ctx context.Context, top int, rounds Rounds) (Counts, error) {
 	if top == 0 {
 		top = DefaultTop(len(s.e.node))
@@ -83,18 +80,18 @@ func strongest(row []float64, skip, top int) []int {
 	return idx[:min(top, len(idx))]
 }
 
-// Null counts how often chance alone makes an edge as large as it is found. In each round what a node's own past does
-// not explain is shifted in time against all sources, cyclically and by an amount drawn at random in each replicate,
-// which keeps its autocorrelation and removes its dependence on the others; the model is fitted again, and an entry
-// counts when its size, Result.Norms + Result.Joint, reaches that of the true order.
+// Null counts how often an edge gets as large by chance as it is in the data. In each round the part of a target that
+// its own past does not explain is shifted in time against all sources, cyclically and by a random amount in each
+// replicate. That keeps its autocorrelation and removes its dependence on the sources. The models are fitted again, and
+// an edge counts if its element of Result.Sizes reaches that of the data. Strengths are not compared: those of a target
+// have about the same sum whether it is driven or not.
 //
-// An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
+// An error comes with the counts that Trace had. [Options].Ranks share the rounds.
 func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 	found, err := s.e.round(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
 	if err != nil {
 		return Counts{}, err
 	}
-	sizes := found.sizes()
 	return s.resample(ctx, "permutation null", rounds, func(ctx context.Context, rng *rand.Rand,
 		count blas.General,
 	) error {
@@ -106,8 +103,8 @@ func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 		if err != nil {
 			return err
 		}
-		for k, v := range res.sizes().Data {
-			if v >= sizes.Data[k] {
+		for k, v := range res.Sizes.Data {
+			if v >= found.Sizes.Data[k] {
 				count.Data[k]++
 			}
 		}
@@ -118,8 +115,7 @@ func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 // round adds what one round finds to count.
 type round func(ctx context.Context, rng *rand.Rand, count blas.General) error
 
-// resample runs the rounds a few at a time, those in parallel, and of R ranks each
-// runs every R-th of them.
+// resample runs the rounds, some of them at a time and in parallel. Of R ranks each runs every R-th round.
 func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one round) (Counts, error) {
 	if err := rounds.check(); err != nil {
 		return Counts{}, err
@@ -132,7 +128,7 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 		}
 		total.Add(rounds.Done)
 	}
-	rank, size := s.e.rank()
+	rank, size := s.e.opt.Ranks.Rank(), s.e.opt.Ranks.Size()
 	some, err := s.e.roundsPerExchange(total.Rounds)
 	if err != nil {
 		return total, err
@@ -140,27 +136,21 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 	for from := rounds.From + total.Rounds; from < rounds.To; from += some {
 		all := min(some, rounds.To-from)
 		counts := make([]blas.General, (all-rank+size-1)/size)
-		errs := make([]error, len(counts))
-		par.For(len(counts), func(k int) {
+		err := forEach(ctx, len(counts), func(k int) error {
 			counts[k] = blas.NewGeneral(n, n)
-			rng := rand.New(rand.NewPCG(s.e.opt.Seed, uint64(from+rank+k*size)))
-			errs[k] = one(ctx, rng, counts[k])
+			return one(ctx, rand.New(rand.NewPCG(s.e.opt.Seed, uint64(from+rank+k*size))), counts[k])
 		})
-		sum := Counts{Count: blas.NewGeneral(n, n)}
-		for k := range counts {
-			if errs[k] != nil {
-				if size == 1 { // of several, the others' rounds are not known
-					total.Add(sum)
-				}
-				return total, errs[k]
-			}
-			sum.Add(Counts{Rounds: 1, Count: counts[k]})
-		}
-		if err := s.e.addUp(sum.Count); err != nil {
+		if err != nil {
 			return total, err
 		}
-		sum.Rounds = all
-		total.Add(sum)
+		sum := blas.NewGeneral(n, n)
+		for _, c := range counts {
+			blas.AddScaled(sum, 1, c)
+		}
+		if err := s.e.opt.Ranks.Allreduce(sum.Data); err != nil {
+			return total, fmt.Errorf("granger: adding up the counts of the ranks: %w", err)
+		}
+		total.Add(Counts{Rounds: all, Count: sum})
 		if rounds.Trace != nil {
 			if err := rounds.Trace(Counts{total.Of, total.Rounds, blas.Clone(total.Count)}); err != nil {
 				return total, err
@@ -168,33 +158,6 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 		}
 	}
 	return total, nil
-}
-
-// sampleAt is the sample that predicts a row.
-func (g *design) sampleAt() map[int]int {
-	sample := make(map[int]int, g.l)
-	for i, t := range g.rows {
-		sample[t] = i
-	}
-	return sample
-}
-
-// inTime lists the samples of each replicate that has any in the order of time.
-func (g *design) inTime() [][]int {
-	sample := g.sampleAt()
-	var out [][]int
-	for _, r := range g.data.runs() {
-		var run []int
-		for t := r.lo + g.opt.Lag; t < r.hi; t++ {
-			if s, known := sample[t]; known {
-				run = append(run, s)
-			}
-		}
-		if len(run) > 0 {
-			out = append(out, run)
-		}
-	}
-	return out
 }
 
 // bootstrap draws l samples in blocks of consecutive time points; no block
@@ -218,7 +181,7 @@ func (g *design) bootstrap(rng *rand.Rand, block int) []int {
 	return idx
 }
 
-// shifted is the targets of t with the part that the border does not explain
+// shifted returns the targets of t with the part that the border does not explain
 // shifted cyclically in time, by a random amount in each replicate.
 func (e *engine) shifted(t task, rng *rand.Rand) blas.General {
 	p := e.prepare(t)
@@ -251,14 +214,14 @@ func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
 	if e.opt.HoldOut < 0 {
 		return nil, fmt.Errorf("%w: nothing is held out", ErrOption)
 	}
-	_, all, err := e.heldOut(ctx, s.lambda, nil)
+	_, all, err := e.heldOut(ctx, s.lambda, false)
 	if err != nil {
 		return nil, err
 	}
 	if all == nil {
 		return nil, fmt.Errorf("%w: %d samples do not divide into a part to fit and a part to hold out", ErrShort, e.l)
 	}
-	_, own, err := e.heldOut(ctx, s.lambda, e.ownKernels)
+	_, own, err := e.heldOut(ctx, s.lambda, true)
 	if err != nil {
 		return nil, err
 	}
@@ -267,12 +230,4 @@ func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
 		gains[k] = Gain{e.data.Nodes[k].Name, rootMean(all[k]), rootMean(own[k])}
 	}
 	return gains, nil
-}
-
-func (g *design) ownKernels(node int) []bool {
-	allow := make([]bool, len(g.from))
-	for j, source := range g.from {
-		allow[j] = source == node
-	}
-	return allow
 }

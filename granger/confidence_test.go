@@ -233,7 +233,7 @@ func TestImprovement(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range gains {
-			if better := n.RMSE < 0.985*n.Own; better != c.gain {
+			if better := n.RMSE < 0.98*n.Own; better != c.gain {
 				t.Errorf("%d drivers, node %s: RMSE %.3f, with its own past only %.3f", c.drivers, n.Node, n.RMSE,
 					n.Own)
 			}

@@ -1,5 +1,3 @@
-// This file counts edges over the rounds of a resampling, and adds, saves and reads such counts.
-
 package granger
 
 import (
@@ -12,12 +10,11 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// ErrForeign says that counts belong to another resampling: of other data, with
-// other options or another seed.
+// ErrForeign is the error about counts of another resampling: of other data, with other options or another seed.
 var ErrForeign = errors.New("granger: counts of another resampling")
 
-// Counts are what rounds of a resampling found; those of different rounds add up.
-// As JSON they can be kept and read back, to go on from.
+// Counts are what rounds of a resampling found. Those of different rounds add up, and a
+// resampling goes on from counts that were kept as JSON: [Rounds].Done.
 type Counts struct {
 	Of     string       // what was resampled and how, with a checksum of data and options
 	Rounds int          // how many
@@ -33,14 +30,14 @@ func (c *Counts) Add(other Counts) {
 	blas.AddScaled(c.Count, 1, other.Count)
 }
 
-// Frequency is Count/Rounds: for [Stability], how often each edge was among the selected.
+// Frequency is Count/Rounds: for [Study.Stability], how often each edge was among the selected.
 func (c Counts) Frequency() blas.General {
 	f := blas.Clone(c.Count)
 	blas.Scal(1/float64(c.Rounds), f.Data)
 	return f
 }
 
-// PValues is (Count + 1)/(Rounds + 1): for [Null], the permutation p-value of each edge.
+// PValues is (Count + 1)/(Rounds + 1): for [Study.Null], the permutation p-value of each edge.
 func (c Counts) PValues() blas.General {
 	p := blas.Clone(c.Count)
 	for k := range p.Data {
@@ -91,7 +88,7 @@ func (c Counts) check(of string, n int) error {
 	return nil
 }
 
-// identity tells resamplings apart: what is done, and a checksum of all that the counts depend on.
+// identity describes a resampling, with a checksum of all that the counts depend on.
 func (s *Study) identity(of string) string {
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
 	opt := s.e.opt
@@ -99,7 +96,7 @@ func (s *Study) identity(of string) string {
 	if s.e.jointly {
 		of += " with the kernel on all nodes"
 	}
-	if s.e.beliefs != nil {
+	if s.e.relaxing {
 		of += " and relaxations"
 	}
 	d := s.e.data

@@ -1,5 +1,3 @@
-// This file holds time series, their groups and replicates, and checks them.
-
 package granger
 
 import (
@@ -13,7 +11,7 @@ import (
 	"github.com/iokl/iokl/internal/base/memory"
 )
 
-// Errors that data can cause; messages carry names, rows and numbers.
+// Errors about data and options. Their messages name series, rows and numbers.
 var (
 	ErrGap       = errors.New("granger: a value is missing or not finite")
 	ErrConstant  = errors.New("granger: a series is constant")
@@ -42,7 +40,7 @@ type Data struct {
 }
 
 // Group makes nodes of pairs (series, node), in the order in which nodes first
-// appear. Every series named must exist; a series in no pair is left out.
+// appear. A series in no pair is left out. Errors wrap ErrUnknown and ErrDuplicate.
 func Group(names []string, pairs [][2]string) ([]Node, error) {
 	if err := unique("series", names); err != nil {
 		return nil, err
@@ -137,9 +135,8 @@ func (d *Data) checkTime(lag int) error {
 	return nil
 }
 
-// leastWindows is the least number of windows of a lag that a graph of so many nodes is learned from: twice the lag,
-// and so many that the signs of the best of unrelated sources agree with those of a target by a chance of one in 32 at
-// most.
+// leastWindows is the least number of windows that a graph is learned from: twice the lag, and 5 + log₂ nodes, so that
+// one of as many unrelated sources has the signs of a target in all windows with a probability of at most 1/32.
 func leastWindows(lag, nodes int) int { return max(2*lag, 5+bits.Len(uint(max(nodes, 1)-1))) }
 
 // tooShort is the error about too few rows.
@@ -157,9 +154,10 @@ func (d *Data) tooShort(lag int) error {
 	return fmt.Errorf("%w: %s, %s", ErrShort, text, need)
 }
 
-// span is the rows [lo,hi) of one replicate.
+// span is the range [lo,hi) of rows, or of columns.
 type span struct{ lo, hi int }
 
+// runs are the rows of each replicate.
 func (d *Data) runs() []span {
 	var runs []span
 	for t := range d.X.Rows {
@@ -169,18 +167,6 @@ func (d *Data) runs() []span {
 		runs[len(runs)-1].hi = t + 1
 	}
 	return runs
-}
-
-// missing is the first series of a node that has no value at row t, −1 when all have one.
-func (d *Data) missing(t int) int {
-	for _, node := range d.Nodes {
-		for _, j := range node.Series {
-			if math.IsNaN(d.X.Data[t*d.X.Stride+j]) {
-				return j
-			}
-		}
-	}
-	return -1
 }
 
 // checkNodes checks the nodes and the values of every series that is in one.

@@ -1,5 +1,3 @@
-// This file writes graphs as CSV, JSON, DOT, GraphML and lists of edges.
-
 package granger
 
 import (
@@ -21,8 +19,10 @@ import (
 type Link struct {
 	From     string  `json:"from"`
 	To       string  `json:"to"`
-	Strength float64 `json:"strength"` // G_ij
+	Strength float64 `json:"strength"` // its element of Result.Strength
 	Norm     float64 `json:"norm"`     // of source j's part of the model of i: its element of Result.Sizes
+	// that the edge is in the models of relaxations, where the replicates relax
+	Probability *float64 `json:"probability,omitempty"`
 	// share of resamples that select it, where Result.Stability is known
 	Frequency *float64 `json:"frequency,omitempty"`
 	PValue    *float64 `json:"p_value,omitempty"` // of the permutation null, where Result.Null is known
@@ -30,26 +30,35 @@ type Link struct {
 	Target    int      `json:"-"`                 // the number of the node To
 }
 
-// Links lists the edges between different nodes whose strength is above the threshold, those of the largest norm first:
-// strengths are shares of the causes of one node, also where nothing drives it.
+// Links lists the edges between different nodes whose element of Graph is above the threshold: the most probable
+// first where probabilities are known, then those of the largest norm. Strengths are shares of the causes of one node,
+// also where nothing drives it.
 func (r *Result) Links(threshold float64) []Link {
 	frequency, p := r.confidence()
-	sizes := r.Sizes
-	if sizes.Rows == 0 {
-		sizes = r.Norms
-	}
 	var links []Link
 	for i, to := range r.Nodes {
 		for j, from := range r.Nodes {
-			if g := r.Graph.Data[i*r.Graph.Stride+j]; i != j && g > threshold {
+			if i != j && *entry(r.Graph, i, j) > threshold {
 				links = append(links, Link{
-					from, to, g, sizes.Data[i*sizes.Stride+j], entry(frequency, i, j), entry(p, i, j), j, i,
+					From: from, To: to, Strength: *entry(r.Strength, i, j), Norm: *entry(r.Sizes, i, j),
+					Probability: entry(r.Probability, i, j), Frequency: entry(frequency, i, j),
+					PValue: entry(p, i, j), Source: j, Target: i,
 				})
 			}
 		}
 	}
-	slices.SortStableFunc(links, func(a, b Link) int { return cmp.Compare(b.Norm, a.Norm) })
+	slices.SortStableFunc(links, func(a, b Link) int {
+		return cmp.Or(cmp.Compare(b.Evidence(), a.Evidence()), cmp.Compare(b.Norm, a.Norm))
+	})
 	return links
+}
+
+// Evidence is what links are ranked by: the probability where it is known, the norm otherwise.
+func (l *Link) Evidence() float64 {
+	if l.Probability != nil {
+		return *l.Probability
+	}
+	return l.Norm
 }
 
 // confidence is the frequencies and the p-values, empty where they are not known.
@@ -67,7 +76,7 @@ func entry(a blas.General, i, j int) *float64 {
 	if a.Rows == 0 {
 		return nil
 	}
-	return &a.Data[i*a.Stride+j]
+	return &blas.Row(a, i)[j]
 }
 
 // Central is what a node gives and takes: the sums of its column and its row of
@@ -80,21 +89,21 @@ type Central struct {
 	Driven int     `json:"driven"` // by how many
 }
 
-// Central lists the nodes, those that drive others most first: by the sum of the norms of their edges.
+// Central lists the nodes, those that drive others most first: by the sum of the [Link.Evidence] of their edges.
 func (r *Result) Central(threshold float64) []Central {
 	nodes := make([]Central, len(r.Nodes))
 	for i, name := range r.Nodes {
 		nodes[i].Node = name
 	}
-	size := map[string]float64{}
+	total := map[string]float64{}
 	for _, l := range r.Links(threshold) {
-		size[l.From] += l.Norm
+		total[l.From] += l.Evidence()
 		nodes[l.Source].Out += l.Strength
 		nodes[l.Source].Drives++
 		nodes[l.Target].In += l.Strength
 		nodes[l.Target].Driven++
 	}
-	slices.SortStableFunc(nodes, func(a, b Central) int { return cmp.Compare(size[b.Node], size[a.Node]) })
+	slices.SortStableFunc(nodes, func(a, b Central) int { return cmp.Compare(total[b.Node], total[a.Node]) })
 	return nodes
 }
 
@@ -147,15 +156,19 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		Norms   [][]float64 `json:"norms"`
 		Sizes   [][]float64 `json:"sizes"`
 		Kernels []string    `json:"kernels"`
-		Samples int         `json:"samples"`
-		Lag     int         `json:"lag"`
-		Fits    []fit       `json:"fits"`
+
+		Strength    [][]float64 `json:"strength"`
+		Probability [][]float64 `json:"probability,omitempty"`
+
+		Samples int   `json:"samples"`
+		Lag     int   `json:"lag"`
+		Fits    []fit `json:"fits"`
 
 		Stability *Counts `json:"stability,omitempty"`
 		Null      *Counts `json:"null,omitempty"`
 	}{
-		r.Nodes, rowsOf(r.Graph), rowsOf(r.Norms), rowsOf(r.Sizes), r.Kernels, r.Samples, r.Lag, fits, r.Stability,
-		r.Null,
+		r.Nodes, rowsOf(r.Graph), rowsOf(r.Norms), rowsOf(r.Sizes), r.Kernels, rowsOf(r.Strength),
+		rowsOf(r.Probability), r.Samples, r.Lag, fits, r.Stability, r.Null,
 	})
 }
 
@@ -175,7 +188,7 @@ var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 // dot is the graph in Graphviz's language.
 var dot = template.Must(template.New("dot").Funcs(template.FuncMap{
 	"format": format, "quote": func(s string) string { return `"` + quoter.Replace(s) + `"` },
-	"width": func(norm, top float64) string { return strconv.FormatFloat(0.5+4*norm/top, 'f', 2, 64) },
+	"width": func(v, top float64) string { return strconv.FormatFloat(0.5+4*v/top, 'f', 2, 64) },
 }).Parse(`strict digraph granger {
   // Node definitions.
 {{- range .Nodes}}
@@ -188,7 +201,10 @@ var dot = template.Must(template.New("dot").Funcs(template.FuncMap{
 {{- range .Links}}
   {{quote .From}} -> {{quote .To}} [
     weight={{format .Strength}}
-    penwidth={{width .Norm $.Top}}
+    penwidth={{width .Evidence $.Top}}
+{{- with .Probability}}
+    probability={{format .}}
+{{- end}}
 {{- with .Frequency}}
     frequency={{format .}}
 {{- end}}
@@ -201,11 +217,11 @@ var dot = template.Must(template.New("dot").Funcs(template.FuncMap{
 `))
 
 // WriteDOT writes the edges above the threshold in Graphviz's language, line
-// widths growing with the norm.
+// widths growing with [Link.Evidence].
 func (r *Result) WriteDOT(w io.Writer, threshold float64) error {
 	links, top := r.Links(threshold), math.SmallestNonzeroFloat64
-	for _, l := range links {
-		top = max(top, l.Norm)
+	if len(links) > 0 {
+		top = max(top, links[0].Evidence())
 	}
 	slices.SortFunc(links, func(a, b Link) int { return cmp.Or(a.Source-b.Source, a.Target-b.Target) })
 	return dot.Execute(w, map[string]any{"Nodes": r.Nodes, "Links": links, "Top": top})
@@ -228,6 +244,9 @@ var graphML = template.Must(template.New("graphml").Funcs(template.FuncMap{"form
     <edge source="n{{.Source}}" target="n{{.Target}}">
       <data key="strength">{{format .Strength}}</data>
       <data key="norm">{{format .Norm}}</data>
+{{- with .Probability}}
+      <data key="probability">{{format .}}</data>
+{{- end}}
 {{- with .Frequency}}
       <data key="frequency">{{format .}}</data>
 {{- end}}
@@ -246,9 +265,11 @@ func escaped(s string) (string, error) {
 	return b.String(), err
 }
 
-// WriteGraphML writes the edges above the threshold with strength, norm, and what is known of frequencies and p-values.
+// WriteGraphML writes the edges above the threshold with strength, norm, and what is known of probabilities,
+// frequencies and p-values.
 func (r *Result) WriteGraphML(w io.Writer, threshold float64) error {
 	return graphML.Execute(w, map[string]any{
-		"Keys": []string{"strength", "norm", "frequency", "p_value"}, "Nodes": r.Nodes, "Links": r.Links(threshold),
+		"Keys":  []string{"strength", "norm", "probability", "frequency", "p_value"},
+		"Nodes": r.Nodes, "Links": r.Links(threshold),
 	})
 }

@@ -15,10 +15,10 @@ import (
 
 // small is a graph of three nodes: "a b" → c with 0.75, c → "a b" with 0.25.
 func small() *granger.Result {
+	strengths := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1, 0.25, 0, 0.75, 1.5, 0, 0, 0, 1}}
 	return &granger.Result{
-		Nodes: []string{`a "b"`, "c", "d"},
-		Graph: blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1, 0.25, 0, 0.75, 1.5, 0, 0, 0, 1}},
-		Norms: blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1, 2, 0, 3, 4, 0, 0, 0, 1}},
+		Nodes: []string{`a "b"`, "c", "d"}, Graph: strengths, Strength: strengths,
+		Sizes: blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1, 2, 0, 3, 4, 0, 0, 0, 1}},
 		Fits:  []granger.Fit{{Node: `a "b"`}, {Node: "c"}, {Node: "d"}}, Samples: 10, Lag: 1,
 	}
 }

@@ -1,9 +1,6 @@
-// This file fits all nodes in feature space, from one pass over the samples.
-
 package granger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -57,41 +54,31 @@ func (g *design) newMaps(ctx context.Context) (rff.Maps, error) {
 // H = ZᵀY and V = ZᵀU of every task. A task's features projected off its border
 // have Γ − VVᵀ and, as its targets are projected, the same H.
 func (e *engine) fitFeatures(ctx context.Context, models []model, work []prepared) error {
-	if len(work) == 0 {
-		return nil
-	}
 	sums, err := e.pass(ctx, work)
 	if err != nil {
 		return err
 	}
-	D := e.maps.Dim()
-	coef := make([]blas.General, len(work))
-	errs := make([]error, len(work))
 	at := make([]int, len(work)+1) // first column of each task in H
 	for i, p := range work {
 		at[i+1] = at[i] + p.Y.Cols + p.U.Cols
 	}
-	par.For(len(work), func(i int) {
+	part := func(i, from, cols int) blas.General { return blas.View(sums.H, 0, at[i]+from, sums.H.Rows, cols) }
+	err = forEach(ctx, len(work), func(i int) error {
 		p := &work[i]
-		H := blas.View(sums.H, 0, at[i], D, p.Y.Cols)
-		V := blas.View(sums.H, 0, at[i]+p.Y.Cols, D, p.U.Cols)
-		coef[i], errs[i] = e.fitMoments(ctx, &models[i], p, sums.Gamma, H, V)
+		H, V := part(i, 0, p.Y.Cols), part(i, p.Y.Cols, p.U.Cols)
+		return e.fitMoments(ctx, &models[i], p, sums.Gamma, H, V)
 	})
-	if err := cmp.Or(errs...); err != nil {
+	if err != nil {
 		return err
 	}
-	F, err := e.predictFeatures(ctx, coef, blas.TakeRows(e.X, work[0].other))
+	F, err := e.featurePart(models, func(int) bool { return true })(ctx, blas.TakeRows(e.X, work[0].other))
 	if err != nil {
 		return err
 	}
 	for i := range work {
-		p := &work[i]
-		beta := blas.NewGeneral(p.U.Cols, p.Y.Cols)
-		V := blas.View(sums.H, 0, at[i]+p.Y.Cols, D, p.U.Cols)
-		blas.Gemm(e.opt.Backend, true, false, -1, V, coef[i], 0, beta)
-		p.finish(e.opt.Backend, &models[i], F[i], beta)
-		models[i].coef = coef[i]
-		blas.ScaleColumns(coef[i], p.scale)
+		p, coef := &work[i], models[i].coef
+		V := part(i, p.Y.Cols, p.U.Cols)
+		e.finish(&models[i], p, coef, blas.Product(e.opt.Backend, true, false, V, coef), F[i])
 	}
 	return nil
 }
@@ -122,89 +109,90 @@ func (e *engine) pass(ctx context.Context, work []prepared) (*stream.Sums, error
 	return &sums[0], nil
 }
 
-// fitMoments fits one task to its sums and returns the coefficients (D×n) of the features.
-func (e *engine) fitMoments(
-	ctx context.Context, m *model, p *prepared, Gamma, H, V blas.General,
-) (blas.General, error) {
-	D, n := H.Rows, H.Cols
-	blocks, kept := e.maps.Blocks(), make([]int, 0, len(e.dict))
-	m.Eta, m.Norms = make([]float64, len(blocks)), make([]float64, len(blocks))
-	coef := blas.NewGeneral(D, n)
-	if err := ctx.Err(); err != nil {
-		return coef, fmt.Errorf("granger: %w", err)
-	}
-	yy := square(blas.Frob(p.Y))
-	if yy == 0 {
-		return coef, nil // nothing is left to explain
-	}
-	own := blas.Clone(Gamma)
-	e.opt.Backend.Dsyrk(blas.Lower, blas.NoTrans, D, V.Cols, -1, V.Data, V.Stride, 1, own.Data, own.Stride)
+// fitMoments fits one task to its sums, and finds the coefficients (D×n) of the features.
+func (e *engine) fitMoments(ctx context.Context, m *model, p *prepared, Gamma, H, V blas.General) error {
+	be, blocks, kernels := e.opt.Backend, e.maps.Blocks(), e.kernels(p.task)
 	var rows, widths []int // of the kernels that may be used
-	first := 0
-	for j, d := range blocks {
-		if p.allow == nil || p.allow[j] {
-			kept, widths = append(kept, j), append(widths, d)
-			rows = append(rows, sequence(first, first+d)...)
-		}
-		first += d
+	for _, j := range kernels {
+		rows, widths = append(rows, e.features(j)...), append(widths, blocks[j])
 	}
-	G, h := blas.NewGeneral(len(rows), len(rows)), blas.TakeRows(H, rows)
+	G, v := blas.NewGeneral(len(rows), len(rows)), blas.TakeRows(V, rows)
 	for a, r := range rows {
 		for b, q := range rows[:a+1] {
-			G.Data[a*G.Stride+b] = own.Data[r*own.Stride+q]
+			G.Data[a*G.Stride+b] = Gamma.Data[r*Gamma.Stride+q]
 		}
-		// What lies in the span of the border is left with rounding errors.
+	}
+	be.Dsyrk(blas.Lower, blas.NoTrans, G.Rows, v.Cols, -1, v.Data, v.Stride, 1, G.Data, G.Stride)
+	for a := range G.Rows { // what lies in the span of the border is left with rounding errors
 		G.Data[a*G.Stride+a] = math.Max(G.Data[a*G.Stride+a], 0)
 	}
-	res, err := e.solve(ctx, bcd.NewFeatures(G, h, yy, len(p.idx), widths, e.opt.Backend), p.lambda)
+	space := bcd.NewFeatures(G, blas.TakeRows(H, rows), square(blas.Frob(p.Y)), len(p.idx), widths, be)
+	W, WL, err := e.solve(ctx, m, p, kernels, space)
 	if err != nil {
-		return coef, err
+		return err
 	}
-	m.Objective, m.RelativeGap, m.Iter = res.Objective, res.RelativeGap, res.OuterIterations
-	if n > 1 {
-		m.L = res.L
-	}
-	WL := blas.NewGeneral(res.C.Rows, n)
-	res.L.MulRight(e.opt.Backend, WL, res.C)
-	first = 0
-	for k, j := range kept {
-		eta, d := res.Eta[k], widths[k]
-		m.Eta[j] = eta
-		if d > 0 {
-			// ‖f_j‖² = η_j²·tr(CᵀK_jCL) with W_j = √η_j·Z_jᵀC.
-			f := eta * blas.Inner(blas.View(res.C, first, 0, d, n), blas.View(WL, first, 0, d, n))
+	m.coef = blas.NewGeneral(H.Rows, H.Cols)
+	first := 0
+	for k, j := range kernels {
+		eta, d := m.Eta[j], widths[k]
+		if d > 0 { // ‖f_j‖² = η_j²·tr(CᵀK_jCL) with W_j = √η_j·Z_jᵀC
+			f := eta * blas.Inner(blas.View(W, first, 0, d, W.Cols), blas.View(WL, first, 0, d, W.Cols))
 			m.Norms[j] = math.Sqrt(math.Max(f, 0))
 		}
 		for i := first; i < first+d; i++ {
-			blas.Axpy(math.Sqrt(eta), blas.Row(WL, i), blas.Row(coef, rows[i]))
+			blas.Axpy(math.Sqrt(eta), blas.Row(WL, i), blas.Row(m.coef, rows[i]))
 		}
 		first += d
 	}
-	return coef, nil
+	return nil
+}
+
+// features lists the features of kernel j among those of all.
+func (e *engine) features(j int) []int {
+	blocks, first := e.maps.Blocks(), 0
+	for _, d := range blocks[:j] {
+		first += d
+	}
+	return sequence(first, first+blocks[j])
 }
 
 func square(x float64) float64 { return x * x }
 
-// predictFeatures computes Z(X)·coef of every task, in blocks of rows.
-func (e *engine) predictFeatures(ctx context.Context, coef []blas.General, X blas.General) ([]blas.General, error) {
+// featurePart is kernelPart in feature space, with the kernels that uses reports: Z(X)·coef in blocks of rows.
+func (e *engine) featurePart(
+	models []model, uses func(j int) bool,
+) func(ctx context.Context, X blas.General) ([]blas.General, error) {
 	const block = 1024
-	F := make([]blas.General, len(coef))
-	for i, c := range coef {
-		F[i] = blas.NewGeneral(X.Rows, c.Cols)
+	var maps rff.Maps
+	var rows []int // of the coefficients
+	for j, m := range e.maps {
+		if uses(j) {
+			maps, rows = append(maps, m), append(rows, e.features(j)...)
+		}
 	}
-	Z := blas.NewGeneral(min(block, X.Rows), e.maps.Dim())
-	for lo := 0; lo < X.Rows; lo += block {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("granger: %w", err)
-		}
-		rows := min(block, X.Rows-lo)
-		z := blas.View(Z, 0, 0, rows, Z.Cols)
-		if err := e.maps.Transform(z, blas.View(X, lo, 0, rows, X.Cols)); err != nil {
-			return nil, fmt.Errorf("granger: features: %w", err)
-		}
+	coef := make([]blas.General, len(models))
+	for i, m := range models {
+		coef[i] = blas.TakeRows(m.coef, rows)
+	}
+	return func(ctx context.Context, X blas.General) ([]blas.General, error) {
+		out := make([]blas.General, len(models))
 		for i, c := range coef {
-			blas.Mul(e.opt.Backend, blas.View(F[i], lo, 0, rows, c.Cols), false, false, z, c)
+			out[i] = blas.NewGeneral(X.Rows, c.Cols)
 		}
+		Z := blas.NewGeneral(min(block, X.Rows), maps.Dim())
+		for lo := 0; lo < X.Rows; lo += block {
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("granger: %w", err)
+			}
+			rows := min(block, X.Rows-lo)
+			z := blas.View(Z, 0, 0, rows, Z.Cols)
+			if err := maps.Transform(z, blas.View(X, lo, 0, rows, X.Cols)); err != nil {
+				return nil, fmt.Errorf("granger: features: %w", err)
+			}
+			for i, c := range coef {
+				blas.Mul(e.opt.Backend, blas.View(out[i], lo, 0, rows, c.Cols), false, false, z, c)
+			}
+		}
+		return out, nil
 	}
-	return F, nil
 }

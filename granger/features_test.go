@@ -23,11 +23,7 @@ func sampleStudy(t *testing.T, d *Data, opt Options) *Study {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &engine{design: g, terms: terms}
-	if len(g.data.Nodes) == g.Y.Cols {
-		e.terms, e.stack = nil, newStack(terms, g.opt.Backend)
-	}
-	s.e = e
+	s.e = &engine{design: g, terms: terms}
 	return s
 }
 

@@ -1,18 +1,20 @@
-// This file prepares the regressions of nodes and fits them: together, or one at a time as problems of package bcd.
-
 package granger
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/par"
-	"github.com/iokl/iokl/internal/base/phase"
+	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/rff"
 )
 
@@ -21,7 +23,7 @@ type Fit struct {
 	Node        string          `json:"node"`
 	Lambda      float64         `json:"lambda"`
 	Eta         []float64       `json:"eta"`   // of each kernel, in the order of Result.Kernels
-	Norms       []float64       `json:"norms"` // ‖f_j‖ = η_j·√c_j, the size of each kernel's part of the model
+	Norms       []float64       `json:"norms"` // ‖f_j‖ = η_j·√tr(CᵀK_jCL), the size of each kernel's part of the model
 	L           *linop.Spectral `json:"-"`     // output kernel of a node of several series; nil for one
 	Objective   float64         `json:"objective"`
 	RelativeGap float64         `json:"relative_gap"` // certified bound of what more iterations could gain
@@ -35,14 +37,16 @@ type Fit struct {
 	Explained float64 `json:"explained"`
 }
 
-// model is one node's fit to some samples.
+// model is the fit of one node to some samples, in standard deviations of its series.
 type model struct {
 	Fit
-	Predict blas.General // predictions at the other samples, one column per series; ranks are told of it and of Fit
-	// The penalized part of the model is Σ_j η_j K_j(·, X_idx)·coef, or features times
-	// coef, in units of the standardized series; residual is what the whole model leaves
-	// of the targets, without rows where that was not computed.
-	coef, residual blas.General
+	Predict blas.General // at the other samples, a column per series; MPI ranks receive it and Fit
+
+	// The kernels' part is Σ_j η_j K_j(·, X_idx)·coef, or the features times coef; the unpenalized part is
+	// border.inputs times free.
+	border     border
+	coef, free blas.General
+	residual   blas.General // what the model leaves of the targets; without rows in feature space
 }
 
 // task is one node to fit: on the samples idx, predicting the samples other.
@@ -50,58 +54,50 @@ type task struct {
 	node       int
 	idx, other []int
 	lambda     float64
-	allow      []bool       // kernels that may be used; nil means all
-	Y          blas.General // targets in place of the design's, on idx; no rows means the design's
+	own        bool         // only the kernels of the node itself
+	Y          blas.General // targets on idx; no rows means those of the design
 }
 
-// engine fits tasks. It owns the kernels, in the form that the method needs.
+// engine fits tasks. It owns the kernels.
 type engine struct {
 	*design
-	maps  rff.Maps    // when the kernels have explicit features
-	stack *stack      // otherwise when every node is one series and the norm is lp:1
-	terms []*blas.Sym // otherwise
+	maps    rff.Maps       // where the kernels have explicit features
+	factors []blas.General // otherwise, where kernels are of low rank: Z_j with K_j = Z_j·Z_jᵀ in single precision
+	terms   []*blas.Sym    // otherwise: their Gram matrices
 
-	jointly bool      // the graph has a kernel on all nodes, too
-	beliefs []*belief // from all samples; nil where the graph has no probabilities of edges in relaxations
+	jointly  bool // the graph has a kernel on all nodes, too
+	relaxing bool // the graph is of probabilities of edges in relaxations
 }
 
 func newEngine(ctx context.Context, g *design) (*engine, error) {
-	if explicit, err := g.explicit(); explicit || err != nil {
-		if err != nil {
-			return nil, err
-		}
-		maps, err := g.newMaps(ctx)
-		return &engine{design: g, maps: maps}, err
-	}
-	terms, err := g.grams(ctx)
-	if err != nil {
-		return nil, err
-	}
 	e := &engine{design: g}
-	scalar := g.opt.Norm == "lp:1"
-	for _, n := range g.node {
-		scalar = scalar && n.hi-n.lo == 1
+	explicit, err := g.explicit()
+	switch {
+	case err != nil:
+		return nil, err
+	case explicit:
+		e.maps, err = g.newMaps(ctx)
+	default:
+		if e.factors, err = g.lowRank(ctx); err == nil && e.factors == nil {
+			e.terms, err = g.grams(ctx)
+		}
 	}
-	if scalar {
-		e.stack = newStack(terms, g.opt.Backend)
-	} else {
-		e.terms = terms
-	}
-	return e, nil
+	return e, err
 }
 
 // prepared is a task with its border, and its targets projected off it and scaled.
 type prepared struct {
 	task
-	U, ext blas.General
+	border border
+	U      blas.General // the border's values on idx
 	raw    blas.General // targets on idx
-	Y      blas.General // projected, each column of variance 1
+	Y      blas.General // projected, each column of variance 1, or 0 where nothing is left
 	scale  []float64
 }
 
 func (e *engine) prepare(t task) prepared {
 	p := prepared{task: t, raw: t.Y}
-	p.U, p.ext = e.border(t.node, t.idx, t.other)
+	p.border, p.U = e.border(t.node, t.idx)
 	cols := e.node[t.node]
 	if t.Y.Rows == 0 {
 		p.raw = blas.TakeRows(blas.View(e.Y, 0, cols.lo, e.l, cols.hi-cols.lo), t.idx)
@@ -111,150 +107,192 @@ func (e *engine) prepare(t task) prepared {
 	p.scale = make([]float64, p.Y.Cols)
 	inverse := make([]float64, p.Y.Cols)
 	for j := range p.Y.Cols {
-		var ss, raw float64
-		for i := range p.Y.Rows {
-			ss += p.Y.Data[i*p.Y.Stride+j] * p.Y.Data[i*p.Y.Stride+j]
-			raw += p.raw.Data[i*p.raw.Stride+j] * p.raw.Data[i*p.raw.Stride+j]
-		}
-		p.scale[j] = math.Sqrt(ss / float64(p.Y.Rows))
-		if ss > 1e-24*raw { // what is left is not rounding error
-			inverse[j] = 1 / p.scale[j]
+		left := rms(mat.Col(nil, j, blas.Dense(p.Y)))
+		if p.scale[j] = left; left > 1e-12*rms(mat.Col(nil, j, blas.Dense(p.raw))) { // not rounding
+			inverse[j] = 1 / left
 		}
 	}
 	blas.ScaleColumns(p.Y, inverse)
 	return p
 }
 
-// finish adds the unpenalized part to the scaled predictions F at the other
-// samples; beta (columns of U × series), which it overwrites, is what the border adds to the scaled fit.
-func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
-	m.Predict = F
-	blas.ScaleColumns(F, p.scale)
-	b := blas.Product(be, true, false, p.U, p.raw)
-	if beta.Rows > 0 {
-		blas.ScaleColumns(beta, p.scale)
-		blas.AddScaled(b, 1, beta)
+// finish takes the coefficients of the scaled fit and its kernels' part at the samples of the task and at the
+// others, the former as UᵀF alone, and fits the border to what they leave. It overwrites them.
+func (e *engine) finish(m *model, p *prepared, coef, UF, F blas.General) {
+	for _, a := range []blas.General{coef, UF, F} {
+		blas.ScaleColumns(a, p.scale)
 	}
-	blas.Gemm(be, false, false, 1, p.ext, b, 1, F)
+	m.border, m.coef, m.Predict = p.border, coef, F
+	m.free = e.freeWeights(p, UF)
+	e.addFree(m, F, blas.TakeRows(e.X, p.other))
+}
+
+// freeWeights are the weights of the border's inputs that fit the targets less F, of which UᵀF is given.
+func (e *engine) freeWeights(p *prepared, UF blas.General) blas.General {
+	b := blas.Product(e.opt.Backend, true, false, p.U, p.raw)
+	blas.AddScaled(b, -1, UF)
+	return blas.Product(e.opt.Backend, false, false, p.border.T, b)
+}
+
+// addFree adds the unpenalized part of the model at the rows of X to F.
+func (e *engine) addFree(m *model, F, X blas.General) {
+	blas.Gemm(e.opt.Backend, false, false, 1, m.border.inputs(X), m.free, 1, F)
 }
 
 // fitHere fits the tasks, which share the samples idx and other, in this process.
 func (e *engine) fitHere(ctx context.Context, tasks []task) ([]model, error) {
 	models, work := make([]model, len(tasks)), make([]prepared, len(tasks))
-	par.For(len(tasks), func(i int) {
-		if ctx.Err() == nil {
-			work[i] = e.prepare(tasks[i])
+	err := forEach(ctx, len(tasks), func(i int) error {
+		work[i] = e.prepare(tasks[i])
+		models[i].Node, models[i].Lambda = e.data.Nodes[tasks[i].node].Name, tasks[i].lambda
+		if e.maps != nil {
+			return nil
 		}
+		return e.fitGrams(ctx, &models[i], &work[i])
 	})
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("granger: %w", err)
+	if err == nil && e.maps != nil && len(tasks) > 0 {
+		err = e.fitFeatures(ctx, models, work)
 	}
-	for i, t := range tasks {
-		models[i].Node, models[i].Lambda = e.data.Nodes[t.node].Name, t.lambda
-	}
-	switch {
-	case e.maps != nil:
-		return models, e.fitFeatures(ctx, models, work)
-	case e.stack != nil:
-		return models, e.fitStacked(ctx, models, work)
-	}
-	errs := make([]error, len(tasks))
-	par.For(len(tasks), func(i int) { errs[i] = e.fitOne(ctx, &models[i], &work[i]) })
-	if err := cmp.Or(errs...); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return models, nil
 }
 
-func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("granger: %w", err)
-	}
-	var kept []int
-	var terms []*blas.Sym
-	for j, term := range e.terms {
-		if p.allow == nil || p.allow[j] {
-			kept, terms = append(kept, j), append(terms, term)
+// forEach calls f for 0 to n−1 in parallel, each unless ctx has ended, and returns the error of the least index.
+func forEach(ctx context.Context, n int, f func(i int) error) error {
+	errs := make([]error, n)
+	par.For(n, func(i int) {
+		if err := ctx.Err(); err != nil {
+			errs[i] = fmt.Errorf("granger: %w", err)
+			return
 		}
-	}
-	be := e.opt.Backend
-	sum := &reducedSum{inner: linop.NewGramSum(terms, be, blas.Float64), be: be, idx: p.idx, U: p.U}
-	res, err := e.solve(ctx, bcd.NewSamples(sum, p.Y), p.lambda)
+		errs[i] = f(i)
+	})
+	return cmp.Or(errs...)
+}
+
+// fitGrams fits one task in sample space.
+func (e *engine) fitGrams(ctx context.Context, m *model, p *prepared) error {
+	kernels, be := e.kernels(p.task), e.opt.Backend
+	sum := &reducedSum{inner: e.sum(kernels), be: be, idx: p.idx, U: p.U}
+	C, CL, err := e.solve(ctx, m, p, kernels, bcd.NewSamples(sum, p.Y))
 	if err != nil {
 		return err
 	}
-	m.Objective, m.RelativeGap, m.Iter = res.Objective, res.RelativeGap, res.OuterIterations
-	if p.Y.Cols > 1 {
-		m.L = res.L
+	forms, eta := make([]float64, len(kernels)), make([]float64, len(kernels))
+	sum.Forms(forms, C, CL, sequence(0, len(kernels)))
+	for k, j := range kernels {
+		eta[k] = m.Eta[j]
+		m.Norms[j] = eta[k] * math.Sqrt(math.Max(forms[k], 0))
 	}
-	CL, forms := blas.Like(res.C), make([]float64, len(kept))
-	res.L.MulRight(be, CL, res.C)
-	sum.Forms(forms, res.C, CL, sequence(0, len(kept)))
-	m.Eta, m.Norms = make([]float64, len(e.terms)), make([]float64, len(e.terms))
-	for k, j := range kept { // ‖f_j‖ = η_j·√tr(CᵀK_jCL)
-		m.Eta[j], m.Norms[j] = res.Eta[k], res.Eta[k]*math.Sqrt(math.Max(forms[k], 0))
-	}
-	sum.SetWeights(res.Eta)
+	sum.SetWeights(eta)
 	F := blas.NewGeneral(e.l, CL.Cols) // K_η·Sᵀ·C·L on all samples
 	sum.inner.Apply(F, sum.spread(CL))
-	out, train := blas.TakeRows(F, p.other), blas.TakeRows(F, p.idx)
-	beta := blas.NewGeneral(p.U.Cols, p.Y.Cols)
-	blas.Gemm(be, true, false, -1, p.U, train, 0, beta)
-	p.finish(be, m, out, beta)
-	p.leave(m, CL, res.C)
+	m.residual = C // (K_η + λl·I)·C·L = Y leaves λl·C
+	blas.Scal(p.lambda*float64(len(p.idx)), C.Data)
+	blas.ScaleColumns(C, p.scale)
+	UF := blas.Product(be, true, false, p.U, blas.TakeRows(F, p.idx))
+	e.finish(m, p, CL, UF, blas.TakeRows(F, p.other))
 	return nil
 }
 
-// leave keeps the coefficients C·L, and the residual λl·C that (K_η + λl·I)C·L = Y leaves.
-func (p *prepared) leave(m *model, CL, C blas.General) {
-	m.coef, m.residual = blas.Clone(CL), blas.Clone(C)
-	blas.Scal(p.lambda*float64(len(p.idx)), m.residual.Data)
-	blas.ScaleColumns(m.coef, p.scale)
-	blas.ScaleColumns(m.residual, p.scale)
+// sum is the sum of those kernels on all samples.
+func (e *engine) sum(kernels []int) kernelSum {
+	if e.factors != nil {
+		return linop.NewFactorSum(chosen(e.factors, kernels), e.opt.Backend)
+	}
+	return linop.NewGramSum(chosen(e.terms, kernels), e.opt.Backend, blas.Float64)
 }
 
-// fitStacked fits all tasks together. Those with the same samples share everything.
-func (e *engine) fitStacked(ctx context.Context, models []model, work []prepared) error {
-	if len(work) == 0 {
-		return nil
+// chosen is the elements of the list at those places.
+func chosen[T any](list []T, at []int) []T {
+	out := make([]T, len(at))
+	for k, i := range at {
+		out[k] = list[i]
 	}
-	b := &job{s: e.stack, be: e.opt.Backend, idx: work[0].idx, tol: e.opt.Tol, maxIter: e.opt.MaxIter}
-	for _, r := range b.idx {
-		b.r = max(b.r, r+1)
-	}
-	for i := range work {
-		p := &work[i]
-		b.targets = append(b.targets, &target{y: p.Y.Data, border: p.U, lambda: p.lambda, allow: p.allow})
-	}
-	if err := b.run(ctx); err != nil {
-		return err
-	}
-	var F [][]float64
-	phase.Do(ctx, phase.Predict, func(context.Context) { F = e.predictStacked(b, work[0].other) })
-	for i, f := range b.targets {
-		m := &models[i]
-		m.Eta, m.Objective, m.Iter = f.eta, f.value, f.iter
-		for j, e := range f.eta {
-			m.Norms = append(m.Norms, e*math.Sqrt(f.forms[j]))
-		}
-		if f.value > 0 {
-			m.RelativeGap = f.gap / f.value
-		}
-		work[i].leave(m, blas.Vector(f.c), blas.Vector(f.c))
-		work[i].finish(e.opt.Backend, m, blas.Vector(F[i]), blas.Vector(f.beta))
-	}
-	return nil
+	return out
 }
 
-// predictStacked computes K_η(other, idx)·c of every target. The samples other
-// follow those of idx without a gap.
-func (e *engine) predictStacked(b *job, other []int) [][]float64 {
-	F, c := make([][]float64, len(b.targets)), make([][]float64, len(b.targets))
-	for a, f := range b.targets {
-		F[a], c[a] = make([]float64, len(other)), b.scatter(f.c)
+// kernels lists the kernels that a task may use.
+func (g *design) kernels(t task) []int {
+	var list []int
+	for j, source := range g.from {
+		if !t.own || source == t.node {
+			list = append(list, j)
+		}
 	}
-	if len(other) > 0 {
-		b.s.cross(F, weights(b.targets), c, b.r, b.r+len(other))
+	return list
+}
+
+// solve fits one task by package bcd, in the space of those kernels, and fills in all of Fit but the norms. It
+// returns the coefficients without and with L.
+func (e *engine) solve(
+	ctx context.Context, m *model, p *prepared, kernels []int, space bcd.Space,
+) (C, CL blas.General, err error) {
+	m.Eta, m.Norms = make([]float64, len(e.dict)), make([]float64, len(e.dict))
+	n := space.Outputs()
+	if blas.Frob(p.Y) == 0 { // nothing is left to explain
+		C = blas.NewGeneral(space.Unknowns(), n)
+		return C, blas.Clone(C), nil
 	}
-	return F
+	norm, err := regularizer.Parse(e.opt.Norm)
+	if err != nil {
+		return C, CL, fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	solver := "reduced"
+	if n == 1 {
+		solver = "closed"
+	}
+	res, err := bcd.Solve(ctx, &bcd.Problem{
+		Space: space, Lambda: p.lambda, Tau: float64(n), Norm: norm, Model: bcd.ProductOf(true, n > 1 && !e.opt.FixL),
+	}, bcd.Options{Solver: solver, Tol: e.opt.Tol, MaxOuter: e.opt.MaxIter, Backend: e.opt.Backend, Seed: e.opt.Seed})
+	switch {
+	case errors.Is(err, bcd.ErrLambdaTooSmall):
+		return C, CL, fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not "+
+			"positive definite", ErrOption, p.lambda)
+	case err != nil && (res == nil || !errors.Is(err, bcd.ErrNotConverged)):
+		return C, CL, fmt.Errorf("granger: %w", err)
+	}
+	m.Objective, m.RelativeGap, m.Iter = res.Objective, res.RelativeGap, res.OuterIterations
+	if n > 1 {
+		m.L = res.L
+	}
+	for k, j := range kernels {
+		m.Eta[j] = res.Eta[k]
+	}
+	CL = blas.Like(res.C)
+	res.L.MulRight(e.opt.Backend, CL, res.C)
+	return res.C, CL, nil
+}
+
+// kernelPart returns the function that evaluates what the kernels of a source, or of all for −1, make of the models,
+// which were fitted to the samples idx: at the rows of X, a matrix for each model.
+func (e *engine) kernelPart(
+	models []model, idx []int, source int,
+) (func(ctx context.Context, X blas.General) ([]blas.General, error), error) {
+	uses := func(j int) bool { return source < 0 || e.from[j] == source }
+	if e.maps != nil {
+		return e.featurePart(models, uses), nil
+	}
+	crossings, X := make([]*kernel.Crossing, len(models)), blas.TakeRows(e.X, idx)
+	for i, m := range models {
+		eta := make([]float64, len(m.Eta))
+		for j, v := range m.Eta {
+			if uses(j) {
+				eta[j] = v
+			}
+		}
+		var err error
+		if crossings[i], err = e.dict.Crossing(eta, X, e.opt.Backend); err != nil {
+			return nil, fmt.Errorf("granger: %w", err)
+		}
+	}
+	return func(ctx context.Context, X blas.General) ([]blas.General, error) {
+		out := make([]blas.General, len(models))
+		return out, forEach(ctx, len(out), func(i int) error {
+			out[i] = blas.NewGeneral(X.Rows, models[i].coef.Cols)
+			return crossings[i].Mul(out[i], X, models[i].coef)
+		})
+	}, nil
 }

@@ -1,20 +1,13 @@
-// This file forecasts the series by their models, step by step, with intervals.
-
 package granger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/order"
-	"github.com/iokl/iokl/internal/base/par"
-	"github.com/iokl/iokl/kernel"
 )
 
 // Forecast is the forecast of a series so many steps after the last row of the data, in its unit.
@@ -32,11 +25,9 @@ type Forecast struct {
 
 // Forecaster forecasts from the models of all nodes. It serves one goroutine.
 type Forecaster struct {
-	e       *engine
-	coef    []blas.General
-	columns [][]int            // of each node: its unpenalized columns
-	free    []blas.General     // of each node: the weights of 1 and of these columns
-	cross   []*kernel.Crossing // of each node; nil with features
+	e      *engine
+	models []model
+	part   func(ctx context.Context, X blas.General) ([]blas.General, error) // of the kernels of all models
 }
 
 // forecastOrigins is how many held-out time points intervals are measured from, at most.
@@ -53,87 +44,21 @@ func (s *Study) Forecaster(ctx context.Context) (*Forecaster, error) {
 
 // forecaster is one of models fitted to the samples idx.
 func (e *engine) forecaster(models []model, idx []int) (*Forecaster, error) {
-	n := len(models)
-	f := &Forecaster{
-		e: e, coef: make([]blas.General, n), columns: make([][]int, n), free: make([]blas.General, n),
-		cross: make([]*kernel.Crossing, n),
-	}
-	X := blas.TakeRows(e.X, idx)
-	for i, m := range models {
-		f.coef[i] = m.coef
-		if e.maps == nil {
-			var err error
-			if f.cross[i], err = e.dict.Crossing(m.Eta, X, e.opt.Backend); err != nil {
-				return nil, fmt.Errorf("granger: %w", err)
-			}
-		}
-	}
-	fitted, err := f.penalized(X)
-	if err != nil {
-		return nil, err
-	}
-	for i := range models {
-		f.columns[i] = e.freeColumns(i, len(idx))
-		if f.free[i], err = e.freeWeights(task{node: i, idx: idx}, X, f.columns[i], fitted[i]); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
-}
-
-// penalized is what the kernels of each node say at the rows of X.
-func (f *Forecaster) penalized(X blas.General) ([]blas.General, error) {
-	if f.e.maps != nil {
-		return f.e.predictFeatures(context.Background(), f.coef, X)
-	}
-	out, errs := make([]blas.General, len(f.coef)), make([]error, len(f.coef))
-	par.For(len(out), func(i int) {
-		out[i] = blas.NewGeneral(X.Rows, f.coef[i].Cols)
-		errs[i] = f.cross[i].Mul(out[i], X, f.coef[i])
-	})
-	if err := cmp.Or(errs...); err != nil {
-		return nil, fmt.Errorf("granger: %w", err)
-	}
-	return out, nil
-}
-
-// freeWeights are the weights β for which B·β, with 1 and these columns of X in B, is the
-// projection of what the kernels leave of the targets of t on the span of B.
-func (e *engine) freeWeights(t task, X blas.General, columns []int, fitted blas.General) (blas.General, error) {
-	p := e.prepare(t)
-	blas.AddScaled(p.raw, -1, fitted)
-	B, beta := blas.NewGeneral(X.Rows, 1+len(columns)), blas.NewGeneral(1+len(columns), p.raw.Cols)
-	for i := range X.Rows {
-		row := blas.Row(B, i)
-		row[0] = 1
-		for a, c := range columns {
-			row[1+a] = blas.Row(X, i)[c]
-		}
-	}
-	var svd mat.SVD
-	if !svd.Factorize(blas.Dense(B), mat.SVDThin) {
-		return beta, fmt.Errorf("granger: the unpenalized part of %s cannot be factorized", e.data.Nodes[t.node].Name)
-	}
-	svd.SolveTo(blas.Dense(beta), blas.Dense(p.raw), svd.Rank(1e-10))
-	return beta, nil
+	part, err := e.kernelPart(models, idx, -1)
+	return &Forecaster{e: e, models: models, part: part}, err
 }
 
 // next is the standardized values of all series that follow the inputs X, a row for each of its rows.
-func (f *Forecaster) next(X blas.General) (blas.General, error) {
+func (f *Forecaster) next(ctx context.Context, X blas.General) (blas.General, error) {
 	out := blas.NewGeneral(X.Rows, f.e.Y.Cols)
-	fitted, err := f.penalized(X)
+	parts, err := f.part(ctx, X)
 	if err != nil {
 		return out, err
 	}
 	for k, span := range f.e.node {
-		for i := range X.Rows {
-			x, y := blas.Row(X, i), blas.Row(out, i)[span.lo:span.hi]
-			copy(y, blas.Row(fitted[k], i))
-			blas.Axpy(1, blas.Row(f.free[k], 0), y)
-			for a, c := range f.columns[k] {
-				blas.Axpy(x[c], blas.Row(f.free[k], 1+a), y)
-			}
-		}
+		F := blas.View(out, 0, span.lo, X.Rows, span.hi-span.lo)
+		blas.Copy(F, parts[k])
+		f.e.addFree(&f.models[k], F, X)
 	}
 	return out, nil
 }
@@ -141,15 +66,12 @@ func (f *Forecaster) next(X blas.General) (blas.General, error) {
 // advance moves the inputs X one step on, where the standardized values F come next.
 func (g *design) advance(X, F blas.General) {
 	for i := range X.Rows {
-		x, z := blas.Row(X, i), blas.Row(F, i)
-		for k, span := range g.node {
-			newest := g.pastScale(k)
-			for s := range span.hi - span.lo {
-				past := g.past[k].Columns[s*g.opt.Lag]
-				for age := g.opt.Lag - 1; age > 0; age-- {
-					x[past+age] = g.opt.Decay * x[past+age-1]
-				}
-				x[past] = newest * z[span.lo+s]
+		x := blas.Row(X, i)
+		for c := len(x) - 1; c >= 0; c-- {
+			if c%g.opt.Lag > 0 {
+				x[c] = g.opt.Decay * x[c-1]
+			} else {
+				x[c] = g.weight[c] * blas.Row(F, i)[c/g.opt.Lag]
 			}
 		}
 	}
@@ -165,14 +87,14 @@ func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
 	}
 	X, z := blas.NewGeneral(1, g.X.Cols), blas.NewGeneral(1, g.Y.Cols)
 	for t := past.Rows - g.opt.Lag; t < past.Rows; t++ {
-		for c := range z.Data {
-			z.Data[c] = g.standard(past, t, c)
+		for c, j := range g.series {
+			z.Data[c] = (blas.Row(past, t)[j] - g.mean[c]) / g.scale[c]
 		}
 		g.advance(X, z)
 	}
 	out := blas.NewGeneral(steps, g.Y.Cols)
 	for h := range steps {
-		F, err := f.next(X)
+		F, err := f.next(context.Background(), X)
 		if err != nil {
 			return out, err
 		}
@@ -205,7 +127,7 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 		return nil, err
 	}
 	for t := e.data.X.Rows - e.opt.Lag; t < e.data.X.Rows; t++ {
-		if e.data.missing(t) >= 0 {
+		if e.gap(t) >= 0 {
 			return nil, fmt.Errorf("%w: row %d of the last %d, which forecasts start from", ErrGap, t, e.opt.Lag)
 		}
 	}
@@ -227,22 +149,17 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 	X := blas.TakeRows(e.X, first)
 	var out []Forecast
 	for h := range steps {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("granger: %w", err)
-		}
-		F, err := f.next(X)
+		F, err := f.next(ctx, X)
 		if err != nil {
 			return nil, err
 		}
 		e.advance(X, F)
 		for c, j := range e.series {
-			q := f.measured(origins, F, h, c)
-			slices.Sort(q.errors)
-			width := q.errors[order.IntervalRank(level, len(q.errors))-1]
+			errors, naive := f.measured(origins, F, h, c)
+			slices.Sort(errors)
+			width := errors[order.IntervalRank(level, len(errors))-1]
 			v := blas.Row(value, h)[c]
-			out = append(out, Forecast{
-				e.data.Names[j], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive),
-			})
+			out = append(out, Forecast{e.data.Names[j], h + 1, v, v - width, v + width, rms(errors), rms(naive)})
 		}
 	}
 	return out, nil
@@ -250,59 +167,56 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 
 // measured are the errors of the standardized forecasts F, h steps after the first one of
 // each origin, for column c of Y, and those of the last value before it.
-func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (q struct{ errors, naive []float64 }) {
+func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (errors, naive []float64) {
 	g := f.e.design
-	at := func(row int) float64 { return g.data.X.Data[row*g.data.X.Stride+g.series[c]] }
 	for i, o := range origins {
 		if h < len(o) {
-			y := at(g.rows[o[h]])
-			q.errors = append(q.errors, math.Abs(y-g.mean[c]-g.scale[c]*blas.Row(F, i)[c]))
-			q.naive = append(q.naive, y-at(g.rows[o[0]]-1))
+			y, last := blas.Row(g.Y, o[h])[c], blas.Row(g.S, g.rows[o[0]]-1)[c]
+			errors = append(errors, g.scale[c]*math.Abs(y-blas.Row(F, i)[c]))
+			naive = append(naive, g.scale[c]*(y-last))
 		}
 	}
-	return q
+	return errors, naive
 }
 
-func rms(x []float64) float64 { return blas.Nrm2(x) / math.Sqrt(float64(len(x))) }
-
-// measurable refuses steps ahead that too few origins tell the errors of, and names what they do tell.
+// measurable refuses steps ahead whose errors too few origins measure, and names how many steps they do measure.
 func measurable(origins [][]int, steps int, level float64) error {
-	count := make([]int, steps)
-	for _, o := range origins {
-		for h := range min(steps, len(o)) {
-			count[h]++
-		}
+	need := max(1, int(level/(1-level)))
+	for order.IntervalRank(level, need) > need {
+		need++
 	}
-	for h, n := range count {
-		if order.IntervalRank(level, n) > n {
-			need := int(level / (1 - level))
-			for order.IntervalRank(level, need) > need {
-				need++
+	for h := range steps {
+		n := 0
+		for _, o := range origins {
+			if len(o) > h {
+				n++
 			}
-			remedy := "lower the level"
-			if h > 0 {
-				remedy = fmt.Sprintf("forecast at most %d, or lower the level", h)
-			}
-			return fmt.Errorf("%w: intervals of level %g need %d held-out time points, and %d steps ahead there are "+
-				"%d: %s",
-				ErrShort, level, need, h+1, n, remedy)
 		}
+		if n >= need {
+			continue
+		}
+		remedy := "lower the level"
+		if h > 0 {
+			remedy = fmt.Sprintf("forecast at most %d, or lower the level", h)
+		}
+		return fmt.Errorf("%w: intervals of level %g need %d held-out time points, and %d steps ahead there are %d: %s",
+			ErrShort, level, need, h+1, n, remedy)
 	}
 	return nil
 }
 
 // origins lists, for time points held out from sample r on, the samples that follow each
-// in time, itself first: evenly spread, at most forecastOrigins.
+// in time up to a missing value, itself first: evenly spread, at most forecastOrigins.
 func (g *design) origins(r int) [][]int {
 	var all [][]int
-	for _, run := range g.inTime() {
-		for k, s := range run {
-			end := k + 1
-			for end < len(run) && g.rows[run[end]] == g.rows[s]+end-k { // up to a missing value
-				end++
-			}
+	for _, run := range g.stretches() {
+		var samples []int
+		for t := run.lo + g.opt.Lag; t < run.hi; t++ {
+			samples = append(samples, g.sample[t])
+		}
+		for k, s := range samples {
 			if s >= r {
-				all = append(all, run[k:end])
+				all = append(all, samples[k:])
 			}
 		}
 	}

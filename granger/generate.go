@@ -1,5 +1,3 @@
-// This file simulates systems whose causal graph is known.
-
 package granger
 
 import (

@@ -1,5 +1,3 @@
-// This file infers the graph: a data set with its kernels, fits, errors on held-out time points, and the choice of λ.
-
 package granger
 
 import (
@@ -37,6 +35,35 @@ func NewStudy(ctx context.Context, d *Data, opt Options) (*Study, error) {
 	return &Study{e: e, lambda: lambda}, nil
 }
 
+// start checks everything and builds the kernels.
+func start(ctx context.Context, d *Data, opt Options) (*engine, error) {
+	joint := opt.Kernels == nil && !opt.Nonlinear
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	q, err := d.check(opt.Lag)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Kernels == nil {
+		opt.Kernels = KernelsFor(len(q.Nodes), q.X.Rows)
+	}
+	g, err := newDesign(q, opt)
+	if err != nil {
+		return nil, err
+	}
+	e, err := newEngine(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	several := func(n span) bool { return n.hi-n.lo > 1 }
+	if e.jointly = joint && len(g.node) > 1 && !slices.ContainsFunc(g.node, several); e.jointly {
+		e.relaxing, err = e.relaxes(ctx)
+	}
+	return e, err
+}
+
 // graph fits to all samples, once.
 func (s *Study) graph(ctx context.Context) (*Result, error) {
 	if s.found == nil {
@@ -45,31 +72,12 @@ func (s *Study) graph(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.found, err = s.e.complete(ctx, models, tasks, jointSamples); err != nil {
+		if s.found, err = s.e.result(ctx, models, tasks, jointSamples); err != nil {
 			return nil, err
 		}
 		s.models = models
 	}
 	return s.found, nil
-}
-
-// complete is the graph of models of the tasks, which are those of all nodes, with the
-// kernel on all nodes fitted to at most so many samples.
-func (e *engine) complete(ctx context.Context, models []model, tasks []task, samples int) (*Result, error) {
-	res := e.result(models)
-	if !e.jointly {
-		return res, nil
-	}
-	var err error
-	if res.Joint, err = e.joint(ctx, tasks, samples); err != nil {
-		return nil, err
-	}
-	blas.AddScaled(res.Graph, 1, res.Joint)
-	res.Sizes = res.sizes()
-	if res.Relaxing = e.beliefs != nil; res.Relaxing && tasks[0].Y.Rows == 0 {
-		err = e.relax(ctx, tasks[0].idx, res.Graph, res.Sizes)
-	}
-	return res, err
 }
 
 // round fits the tasks of all nodes for a round of a resampling, in this process.
@@ -78,15 +86,7 @@ func (e *engine) round(ctx context.Context, tasks []task) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.complete(ctx, models, tasks, jointResampled)
-}
-
-// sizes are Norms + Joint: what [Study.Null] compares. Weights alone do not serve, as
-// those of a target have the same sum whatever it is driven by.
-func (r *Result) sizes() blas.General {
-	sum := blas.Clone(r.Norms)
-	blas.AddScaled(sum, 1, r.Joint)
-	return sum
+	return e.result(ctx, models, tasks, jointResampled)
 }
 
 // Infer is the function [Infer] on the data of the study.
@@ -113,19 +113,21 @@ func Infer(ctx context.Context, d *Data, opt Options) (*Result, error) {
 	return s.Infer(ctx)
 }
 
-// Result is the graph and the fits behind it.
+// Result is the graph and the fits behind it. Its matrices are N×N, row = target, column = source.
 type Result struct {
 	Nodes []string
-	// Graph is N×N: G_ij = Σ_s η^i_{j,s} + Joint_ij, row = target, column = source. G_ii has 1 added where own linear
-	// history is free. With Relaxing, the elements off the diagonal are a quarter of that and three quarters of
-	// the probability of the edge in models of relaxations.
+	// Graph is what edges are ranked by: Probability where Relaxing, Strength otherwise.
 	Graph blas.General
-	// Joint is what the kernel on all nodes adds to the graph, 0 without it: it goes with
+	// Strength_ij = Σ_s η^i_{j,s} + Joint_ij. Strength_ii has 1 added where own linear history is free.
+	Strength blas.General
+	// Probability_ij is that of the edge j → i in models of relaxations, 1 on the diagonal; no rows unless Relaxing.
+	Probability blas.General
+	// Joint is what the kernel on all nodes adds to the strengths, 0 without it: it goes with
 	// the kernels of [KernelsFor] where every node is one series.
 	Joint blas.General
-	Norms blas.General // N×N: Σ_s ‖f^i_{j,s}‖, the size of source j's part of the model of i, comparable across rows
-	// Sizes are Norms + Joint, with Relaxing mixed as Graph is: what edges are ranked by. A target that no source
-	// helps to predict has shares in Graph as large as others, and small sizes.
+	Norms blas.General // Σ_s ‖f^i_{j,s}‖, the size of source j's part of the model of i, comparable across rows
+	// Sizes are Norms + Joint: what compares edges of different targets. A target that no source helps to predict has
+	// strengths as large as others, which are shares, and small sizes.
 	Sizes   blas.General
 	Fits    []Fit
 	Kernels []string // names of the kernels that Fit.Eta weighs
@@ -142,36 +144,41 @@ type Result struct {
 	Stability, Null *Counts
 }
 
-// start checks everything and builds the kernels.
-func start(ctx context.Context, d *Data, opt Options) (*engine, error) {
-	joint := opt.Kernels == nil && !opt.Nonlinear
-	opt, err := opt.withDefaults()
-	if err != nil {
+// result is the graph of models of the tasks, which are those of all nodes, with the
+// kernel on all nodes fitted to at most so many samples.
+func (e *engine) result(ctx context.Context, models []model, tasks []task, samples int) (*Result, error) {
+	n := len(e.node)
+	res := &Result{
+		Strength: blas.NewGeneral(n, n), Norms: blas.NewGeneral(n, n), Joint: blas.NewGeneral(n, n),
+		Kernels: e.dict.Names(), Source: e.from, Samples: e.l, Missing: e.missing, Lag: e.opt.Lag,
+	}
+	for i, m := range models {
+		m.RMSE, m.RMSEOwn, m.Explained = math.NaN(), math.NaN(), math.NaN()
+		res.Nodes = append(res.Nodes, m.Node)
+		res.Fits = append(res.Fits, m.Fit)
+		for j, source := range e.from {
+			blas.Row(res.Strength, i)[source] += m.Eta[j]
+			blas.Row(res.Norms, i)[source] += m.Norms[j]
+		}
+		if len(e.freeColumns(i, e.l)) > 0 {
+			blas.Row(res.Strength, i)[i]++
+		}
+	}
+	res.Sizes = blas.Clone(res.Norms)
+	res.Graph = res.Strength
+	if !e.jointly {
+		return res, nil
+	}
+	var err error
+	if res.Joint, err = e.joint(ctx, tasks, samples); err != nil {
 		return nil, err
 	}
-	q, err := d.check(opt.Lag)
-	if err != nil {
-		return nil, err
+	blas.AddScaled(res.Strength, 1, res.Joint)
+	blas.AddScaled(res.Sizes, 1, res.Joint)
+	if res.Relaxing = e.relaxing && tasks[0].Y.Rows == 0; res.Relaxing {
+		err = e.relax(ctx, tasks[0].idx, res)
 	}
-	if opt.Kernels == nil {
-		opt.Kernels = KernelsFor(len(q.Nodes), q.X.Rows)
-	}
-	g, err := newDesign(q, opt)
-	if err != nil {
-		return nil, err
-	}
-	e, err := newEngine(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	for _, node := range g.node {
-		joint = joint && node.hi-node.lo == 1
-	}
-	e.jointly = joint && len(g.node) > 1
-	if e.jointly {
-		e.beliefs, err = e.relaxations(ctx)
-	}
-	return e, err
+	return res, err
 }
 
 // all is the list of all samples.
@@ -195,63 +202,46 @@ func (g *design) tasks(idx, other []int, lambda []float64) []task {
 	return tasks
 }
 
-func (g *design) result(models []model) *Result {
-	n := len(g.node)
-	res := &Result{
-		Graph: blas.NewGeneral(n, n), Norms: blas.NewGeneral(n, n), Joint: blas.NewGeneral(n, n),
-		Kernels: g.dict.Names(), Source: g.from, Samples: g.l, Missing: g.missing, Lag: g.opt.Lag,
-	}
-	res.Sizes = res.Norms
-	for i, m := range models {
-		m.RMSE, m.RMSEOwn, m.Explained = math.NaN(), math.NaN(), math.NaN()
-		res.Nodes = append(res.Nodes, m.Node)
-		res.Fits = append(res.Fits, m.Fit)
-		for j, source := range g.from {
-			blas.Row(res.Graph, i)[source] += m.Eta[j]
-			blas.Row(res.Norms, i)[source] += m.Norms[j]
-		}
-		if g.ownFree(i, g.l) {
-			res.Graph.Data[i*res.Graph.Stride+i]++
-		}
-	}
-	return res
-}
-
-// heldOut fits to the earlier part of every replicate, and has the squared errors of each node at the samples of the
-// rest; without tasks where nothing is held out. allow, unless nil, is the kernels that a node may use.
-func (e *engine) heldOut(
-	ctx context.Context, lambda []float64, allow func(node int) []bool,
-) (tasks []task, squares [][]float64, err error) {
+// heldOut fits to the earlier part of every replicate, by all kernels or by the own ones of each node, and has the
+// squared errors of each node at the samples of the rest; without tasks where nothing is held out.
+func (e *engine) heldOut(ctx context.Context, lambda []float64, own bool) ([]task, [][]float64, error) {
 	r := e.before(1 - e.opt.HoldOut)
 	if e.opt.HoldOut < 0 || r < 2 || r == e.l {
 		return nil, nil, nil
 	}
-	tasks = e.tasks(sequence(0, r), sequence(r, e.l), lambda)
+	tasks := e.tasks(sequence(0, r), sequence(r, e.l), lambda)
 	for k := range tasks {
-		if allow != nil {
-			tasks[k].allow = allow(k)
-		}
+		tasks[k].own = own
 	}
 	models, err := e.fit(ctx, tasks)
+	squares := make([][]float64, len(models))
 	for k, m := range models {
-		squares = append(squares, e.squares(tasks[k], m.Predict))
+		squares[k] = e.squares(tasks[k], m.Predict)
 	}
 	return tasks, squares, err
 }
 
 // holdOut fills RMSE, RMSEOwn and Explained.
 func (e *engine) holdOut(ctx context.Context, res *Result, lambda []float64) error {
-	tasks, squares, err := e.heldOut(ctx, lambda, nil)
+	tasks, squares, err := e.heldOut(ctx, lambda, false)
 	for k, all := range squares {
 		own := e.squares(tasks[k], e.ownPrediction(tasks[k]))
-		f, gain := &res.Fits[k], make([]float64, len(own))
-		floats.SubTo(gain, own, all)
+		f, less := &res.Fits[k], beyondDoubt(own, all)
 		f.RMSE, f.RMSEOwn, f.Explained = rootMean(all), rootMean(own), 0
-		if mean, deviation := stat.MeanStdDev(gain, nil); mean > jointDoubt*stat.StdErr(deviation, float64(len(gain))) {
-			f.Explained = mean / stat.Mean(own, nil)
+		if less > 0 {
+			f.Explained = 1 - stat.Mean(all, nil)/stat.Mean(own, nil)
 		}
 	}
 	return err
+}
+
+// beyondDoubt is by how much losses lie below those before in the mean, less jointDoubt standard errors of it: the
+// differences are nearly independent (Diebold and Mariano, doi:10.1080/07350015.1995.10524599).
+func beyondDoubt(before, losses []float64) float64 {
+	d := make([]float64, len(losses))
+	floats.SubTo(d, before, losses)
+	mean, deviation := stat.MeanStdDev(d, nil)
+	return mean - jointDoubt*stat.StdErr(deviation, float64(len(d)))
 }
 
 func rootMean(squares []float64) float64 { return math.Sqrt(stat.Mean(squares, nil)) }
@@ -259,18 +249,18 @@ func rootMean(squares []float64) float64 { return math.Sqrt(stat.Mean(squares, n
 // ownPrediction is what the unpenalized part alone says at the other samples.
 func (e *engine) ownPrediction(t task) blas.General {
 	p := e.prepare(t)
-	var m model
-	p.finish(e.opt.Backend, &m, blas.NewGeneral(len(t.other), p.Y.Cols), blas.General{})
-	return m.Predict
+	m := model{border: p.border, free: e.freeWeights(&p, blas.NewGeneral(p.U.Cols, p.Y.Cols))}
+	out := blas.NewGeneral(len(t.other), p.Y.Cols)
+	e.addFree(&m, out, blas.TakeRows(e.X, t.other))
+	return out
 }
 
 // squares are the squared errors of predictions at the other samples of t, the means over the series of the node.
 func (g *design) squares(t task, predict blas.General) []float64 {
 	cols, all := g.node[t.node], make([]float64, len(t.other))
 	for i, r := range t.other {
-		for j, v := range blas.Row(predict, i) {
-			all[i] += square(v-g.Y.Data[r*g.Y.Stride+cols.lo+j]) / float64(cols.hi-cols.lo)
-		}
+		d := floats.Distance(blas.Row(predict, i), blas.Row(g.Y, r)[cols.lo:cols.hi], 2)
+		all[i] = square(d) / float64(cols.hi-cols.lo)
 	}
 	return all
 }
@@ -287,7 +277,7 @@ func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 	if len(folds) == 0 {
 		return nil, fmt.Errorf("%w: %d samples do not divide into parts to fit and parts to judge λ on", ErrShort, e.l)
 	}
-	errors := blas.NewGeneral(n, len(e.opt.Lambdas))
+	errors, total := blas.NewGeneral(n, len(e.opt.Lambdas)), make([]float64, len(e.opt.Lambdas))
 	for a, lambda := range e.opt.Lambdas {
 		for _, f := range folds {
 			tasks := e.tasks(sequence(0, f.lo), sequence(f.lo, f.hi), same(lambda))
@@ -296,19 +286,18 @@ func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 				return nil, err
 			}
 			for k, m := range models {
-				errors.Data[k*errors.Stride+a] += floats.Sum(e.squares(tasks[k], m.Predict))
+				sum := floats.Sum(e.squares(tasks[k], m.Predict))
+				blas.Row(errors, k)[a] += sum
+				total[a] += sum
 			}
 		}
 	}
-	best := make([]float64, n)
-	total := make([]float64, len(e.opt.Lambdas))
-	for k := range n {
-		row := blas.Row(errors, k)
-		best[k] = e.opt.Lambdas[floats.MinIdx(row)]
-		blas.Axpy(1, row, total)
-	}
 	if !e.opt.PerNode {
 		return same(e.opt.Lambdas[floats.MinIdx(total)]), nil
+	}
+	best := make([]float64, n)
+	for k := range n {
+		best[k] = e.opt.Lambdas[floats.MinIdx(blas.Row(errors, k))]
 	}
 	return best, nil
 }
@@ -320,11 +309,7 @@ func (g *design) folds() []span {
 	var all []span
 	part := func(f int) int { return g.before(0.5 + 0.5*float64(f)/float64(g.opt.Folds)) }
 	for f := range g.opt.Folds {
-		s := span{part(f), part(f + 1)}
-		if f+1 == g.opt.Folds {
-			s.hi = g.l
-		}
-		if s.lo >= 2 && s.hi > s.lo {
+		if s := (span{part(f), part(f + 1)}); s.lo >= 2 && s.hi > s.lo {
 			all = append(all, s)
 		}
 	}

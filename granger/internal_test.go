@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,65 +29,6 @@ func randomTerms(rng *rand.Rand, l, m int) ([]*blas.Sym, []blas.General) {
 		terms, dense = append(terms, s), append(dense, k)
 	}
 	return terms, dense
-}
-
-// The sums, forms and cross products of a stack are those of its terms, for the
-// whole of it and for a prefix.
-func TestStack(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	for _, l := range []int{1, 2, 44, 45, 46, 130} {
-		const m, n = 3, 4
-		terms, dense := randomTerms(rng, l, m)
-		s := newStack(terms, blas.Active())
-		for _, r := range []int{l, max(1, l/2)} {
-			eta, c, K := make([]float32, n*m), make([][]float64, n), make([]blas.General, n)
-			for k := range eta {
-				eta[k] = float32(rng.Float64())
-			}
-			for a := range c {
-				c[a], K[a] = make([]float64, l), blas.NewGeneral(r, r)
-				for i := range r {
-					c[a][i] = rng.NormFloat64()
-				}
-			}
-			s.sums(t.Context(), K, eta, r)
-			forms := make([]float64, n*m)
-			s.forms(t.Context(), forms, c, r)
-			cross := make([][]float64, n)
-			for a := range cross {
-				cross[a] = make([]float64, l-r)
-			}
-			s.cross(cross, eta, c, r, l)
-			for a := range n {
-				want := blas.NewGeneral(l, l)
-				for k := range m {
-					blas.AddScaled(want, float64(eta[a*m+k]), dense[k])
-					kc := blas.NewGeneral(l, 1)
-					blas.Mul(blas.Active(), kc, false, false, dense[k], blas.Vector(c[a]))
-					exact := blas.Dot(c[a], kc.Data)
-					if !(math.Abs(forms[a*m+k]-exact) <= 1e-4*blas.Frob(dense[k])*blas.Dot(c[a], c[a])) {
-						t.Fatalf("l = %d, r = %d: form (%d,%d) is %g, want %g", l, r, a, k, forms[a*m+k], exact)
-					}
-				}
-				kc := blas.NewGeneral(l, 1)
-				blas.Mul(blas.Active(), kc, false, false, want, blas.Vector(c[a]))
-				for i := range l {
-					if i >= r {
-						if !(math.Abs(cross[a][i-r]-kc.Data[i]) <= 1e-5*blas.Frob(want)*blas.Nrm2(c[a])) {
-							t.Fatalf("l = %d, r = %d: cross %d is %g, want %g", l, r, i, cross[a][i-r], kc.Data[i])
-						}
-						continue
-					}
-					for j := range i + 1 {
-						if !(math.Abs(K[a].Data[i*r+j]-want.Data[i*l+j]) <= 1e-5*blas.Frob(want)) {
-							t.Fatalf("l = %d, r = %d: K(%d,%d) is %g, want %g", l, r, i, j, K[a].Data[i*r+j],
-								want.Data[i*l+j])
-						}
-					}
-				}
-			}
-		}
-	}
 }
 
 // The projected sum over repeated samples keeps the contract of linop.Sum.
@@ -137,33 +79,45 @@ func flip(a blas.General) {
 	}
 }
 
-// Both ways to fit solve the same problem: the stacked one and package bcd's.
-func TestStackedAgainstGeneral(t *testing.T) {
-	g := LinearVAR(4, 150, 2, 1, 1, 5)
-	opt := Options{Lag: 2, Tol: 1e-5, MaxIter: 5000, Lambda: 0.05}
-	fast, err := Infer(context.Background(), &g.Data, opt)
+// Kernels of low rank have factors in single precision, others have none, and both forms have the same fits.
+func TestLowRank(t *testing.T) {
+	g := LinearVAR(5, 200, 1, 2, 1, 6)
+	if e, err := start(t.Context(), &g.Data, Options{Lag: 8}); err != nil || e.factors != nil || e.terms == nil {
+		t.Errorf("lag 8: %d factors, %d Gram matrices, %v", len(e.factors), len(e.terms), err)
+	}
+	e, err := start(t.Context(), &g.Data, Options{Tol: 1e-6, MaxIter: 5000})
+	if err != nil || e.factors == nil || e.terms != nil {
+		t.Fatalf("lag 1: %d factors, %d Gram matrices, %v", len(e.factors), len(e.terms), err)
+	}
+	terms, err := e.grams(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.Norm = "lp:1.0" // the same norm by another name, which the stacked way does not take
-	slow, err := Infer(context.Background(), &g.Data, opt)
+	for j, Z := range e.factors {
+		K := blas.NewGeneral(e.l, e.l)
+		terms[j].Dense(K)
+		blas.Gemm(blas.Active(), false, true, -1, Z, Z, 1, K)
+		if d := max(slices.Max(K.Data), -slices.Min(K.Data)); !(d <= 0x1p-20) || Z.Cols > 20 {
+			t.Errorf("kernel %s: rank %d, off by %g", e.dict[j].Name, Z.Cols, d)
+		}
+	}
+	tasks := e.tasks(sequence(0, 150), sequence(150, e.l), slices.Repeat([]float64{0.1}, 5))
+	low, err := e.fitHere(t.Context(), tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range fast.Fits {
-		a, b := fast.Fits[i], slow.Fits[i]
-		if !(a.RelativeGap <= 1e-5) || !(b.RelativeGap <= 1e-5) ||
-			!(math.Abs(a.Objective-b.Objective) <= 2e-5*b.Objective) {
-			t.Errorf("node %d: objectives %.9g and %.9g, gaps %.2g and %.2g", i, a.Objective, b.Objective,
-				a.RelativeGap, b.RelativeGap)
+	full, err := (&engine{design: e.design, terms: terms}).fitHere(t.Context(), tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range low {
+		a, b := low[i], full[i]
+		if !(math.Abs(a.Objective-b.Objective) <= 3e-6*b.Objective) {
+			t.Errorf("node %d: objectives %.9g and %.9g", i, a.Objective, b.Objective)
 		}
-		if !(math.Abs(a.RMSE-b.RMSE) <= 2e-3*b.RMSE) || a.RMSEOwn != b.RMSEOwn {
-			t.Errorf("node %d: RMSE %.6g and %.6g, own %.6g and %.6g", i, a.RMSE, b.RMSE, a.RMSEOwn, b.RMSEOwn)
-		}
-		for j := range a.Norms {
-			if !(math.Abs(a.Norms[j]-b.Norms[j]) <= 0.02*(1+b.Norms[j])) {
-				t.Errorf("node %d, kernel %d: norms %.4g and %.4g", i, j, a.Norms[j], b.Norms[j])
-			}
+		blas.AddScaled(a.Predict, -1, b.Predict)
+		if d := blas.Frob(a.Predict); !(d <= 1e-3*blas.Frob(b.Predict)) {
+			t.Errorf("node %d: predictions differ by %g", i, d)
 		}
 	}
 }

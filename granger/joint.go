@@ -1,9 +1,6 @@
-// This file finds sources that act together, by a kernel on the past of all nodes.
-
 package granger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -14,8 +11,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // The doubt is that of docs/decisions/2026-11-22-short-series.md, where the graphs compared have the other values, too.
@@ -39,41 +37,30 @@ func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.Gen
 	n := len(tasks)
 	out := blas.NewGeneral(n, n)
 	at := thinned(tasks[0].idx, samples)
-	idx := make([]int, len(at))
-	for i, r := range at {
-		idx[i] = tasks[0].idx[r]
-	}
+	idx := chosen(tasks[0].idx, at)
 	Z, ages := e.unweighted(idx)
-	errs := make([]error, n)
-	par.For(n, func(k int) {
-		if errs[k] = ctx.Err(); errs[k] != nil {
-			return
-		}
+	return out, forEach(ctx, n, func(k int) error {
 		t := task{node: k, idx: idx}
 		if tasks[k].Y.Rows > 0 {
 			t.Y = blas.TakeRows(tasks[k].Y, at)
 		}
 		p := e.prepare(t)
-		slopes, explained, err := slopes(e.opt.Backend, Z, ages, p.U, p.Y)
-		if errs[k] = err; err != nil {
-			return
+		slopes, explained, err := slopes(ctx, e.opt.Backend, Z, ages, p.U, p.Y)
+		if err != nil {
+			return fmt.Errorf("granger: the kernel on all nodes: %w", err)
 		}
-		row, sum := blas.Row(out, k), 0.0
+		row := blas.Row(out, k)
 		for j := range e.node {
 			for _, c := range e.past[j].Columns {
 				row[j] += math.Sqrt(slopes[c])
 			}
-			sum += row[j]
 		}
-		if sum > 0 {
+		if sum := floats.Sum(row); sum > 0 {
 			blas.Scal(explained/sum, row)
 		}
 		row[k] = 0 // own history is no edge
+		return nil
 	})
-	if err := cmp.Or(errs...); err != nil {
-		return out, fmt.Errorf("granger: %w", err)
-	}
-	return out, nil
 }
 
 // thinned are the places in the sorted list idx of at most so many of its different
@@ -102,11 +89,8 @@ func evenly[T any](list []T, most int) []T {
 func (g *design) unweighted(idx []int) (Z blas.General, ages []float64) {
 	Z, ages = blas.TakeRows(g.X, idx), make([]float64, g.X.Cols)
 	inverse := make([]float64, g.X.Cols)
-	for k, p := range g.past {
-		for i, c := range p.Columns {
-			weight := math.Pow(g.opt.Decay, float64(i%g.opt.Lag))
-			inverse[c], ages[c] = 1/(g.pastScale(k)*weight), weight*weight
-		}
+	for c, weight := range g.weight {
+		inverse[c], ages[c] = 1/weight, square(weight/g.weight[c-c%g.opt.Lag])
 	}
 	blas.ScaleColumns(Z, inverse)
 	return Z, ages
@@ -114,9 +98,9 @@ func (g *design) unweighted(idx []int) (Z blas.General, ages []float64) {
 
 // slopes are the mean squared derivatives of the regression of Y (l×1), which is
 // projected off U, along the columns of Z, and which share it explains of what ridge
-// regression leaves, both by generalized cross-validation.
+// regression leaves, both by the errors of leaving out each sample.
 func slopes(
-	be blas.Backend, Z blas.General, ages []float64, U, Y blas.General,
+	ctx context.Context, be blas.Backend, Z blas.General, ages []float64, U, Y blas.General,
 ) (squares []float64, explained float64, err error) {
 	l, w := Z.Rows, slices.Clone(ages)
 	squares = make([]float64, Z.Cols)
@@ -124,35 +108,32 @@ func slopes(
 	if yy == 0 || l < 2*(U.Cols+1) {
 		return squares, 0, nil
 	}
-	linear, err := linearLosses(be, Z, ages, U, Y)
+	S := weighted(Z, ages, float64(Z.Cols))
+	linear, err := newRidge(be, blas.Product(be, false, true, S, S), U, Y)
 	if err != nil {
 		return squares, 0, err
 	}
-	for range jointRounds + 1 {
-		K, v, err := gaussianOf(be, Z, w)
-		if err != nil {
-			return squares, 0, err
-		}
-		A := projectedTwice(be, K, U)
-		values, rotated, err := decompose(be, A, Y)
-		if err != nil {
-			return squares, 0, err
-		}
-		mu, _ := leastGCV(values, rotated.Data, U.Cols)
-		losses := leaveOneOut(be, A, values, rotated, mu, U)
-		explained = gain(linear, losses)
-		for k, s := range values {
-			rotated.Data[k] /= math.Max(s, 0) + mu
-		}
-		G := kernel.Gradients(be, K, Z, blas.Product(be, false, false, A, rotated), 1)
-		clear(squares)
-		top := 0.0
+	if yy < linear.gcv*square(float64(l-U.Cols)) { // no regression is better
 		for a := range l {
-			for c, g := range blas.Row(G, a) {
-				squares[c] += square(2*w[c]/v*g) / float64(l)
-				top = math.Max(top, squares[c])
-			}
+			u := blas.Row(U, a)
+			linear.losses[a] = square(Y.Data[a] / math.Max(1-blas.Dot(u, u), 1e-3))
 		}
+	}
+	for range jointRounds + 1 {
+		K, v, err := gaussianOf(ctx, be, Z, w)
+		if err != nil {
+			return squares, 0, err
+		}
+		r, err := newRidge(be, K, U, Y)
+		if err != nil {
+			return squares, 0, err
+		}
+		explained = math.Max(0, beyondDoubt(linear.losses, r.losses)/stat.Mean(linear.losses, nil))
+		G := kernel.Gradients(be, K, Z, r.C, 1)
+		for c := range squares {
+			squares[c] = square(2 * w[c] / v * rms(mat.Col(nil, c, blas.Dense(G))))
+		}
+		top := floats.Max(squares)
 		if !(top > 0) {
 			return squares, 0, nil
 		}
@@ -163,78 +144,57 @@ func slopes(
 	return squares, explained, nil
 }
 
-// decompose overwrites A by its eigenvectors and returns the eigenvalues and Y in their basis.
-func decompose(be blas.Backend, A, Y blas.General) (values []float64, rotated blas.General, err error) {
-	values = make([]float64, A.Rows)
-	if err := be.Syevd(A, values); err != nil {
-		return nil, rotated, err
-	}
-	return values, blas.Product(be, true, false, A, Y), nil
+// ridge is a kernel ridge regression with the μ of least generalized cross-validation.
+type ridge struct {
+	C      blas.General // l×1: (K + μI)C = Y off the border
+	losses []float64    // squared errors of leaving out each sample
+	gcv    float64      // ‖(I−H)Y‖²/tr(I−H)²
 }
 
-// gain is by which share losses lie below those before, less jointDoubt standard errors of
-// the mean of the differences, which are nearly independent (Diebold and Mariano,
-// doi:10.1080/07350015.1995.10524599); at least 0.
-func gain(before, losses []float64) float64 {
-	d := make([]float64, len(losses))
-	floats.SubTo(d, before, losses)
-	mean, deviation := stat.MeanStdDev(d, nil)
-	return math.Max(0, (mean-jointDoubt*stat.StdErr(deviation, float64(len(d))))/stat.Mean(before, nil))
-}
-
-// leaveOneOut are the squared errors of each sample when it is left out, e_a/(1 − H_aa) with the
-// residuals e, for eigenvectors V and values of the projected kernel matrix, the targets
-// rotated = VᵀY, and the orthonormal columns U that are projected off. H has the projection on U too, a model without
-// penalty, which a [sylvester.LeaveOut] of the projected kernel matrix does not know of.
-func leaveOneOut(
-	be blas.Backend, V blas.General, values []float64, rotated blas.General, mu float64, U blas.General,
-) []float64 {
-	f, kept := make([]float64, len(values)), blas.Clone(rotated)
-	for k, s := range values {
-		f[k] = mu / (math.Max(s, 0) + mu)
-		kept.Data[k] *= f[k]
-	}
-	left := blas.Product(be, false, false, V, kept)
-	for a := range left.Rows {
-		free := 0.0
-		for k, v := range blas.Row(V, a) {
-			free += f[k] * v * v
-		}
-		u := blas.Row(U, a)
-		left.Data[a] = square(left.Data[a] / math.Max(free-blas.Dot(u, u), 1e-3))
-	}
-	return left.Data
-}
-
-// linearLosses are the squared errors of leaving out each sample of ridge regression on
-// the columns of Z, or of no regression where generalized cross-validation prefers that.
-func linearLosses(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) ([]float64, error) {
-	S := weighted(Z, ages, float64(Z.Cols))
-	projectOff(be, S, U)
-	K := blas.Product(be, false, true, S, S)
-	values, rotated, err := decompose(be, K, Y)
-	if err != nil {
+// newRidge regresses Y on the kernel matrix K, beside the orthonormal columns U, which cost next to nothing.
+func newRidge(be blas.Backend, K, U, Y blas.General) (*ridge, error) {
+	const free = 1e8 // the weight of UUᵀ beside K, whose eigenvalues are at most l
+	A, sigma := blas.Clone(K), make([]float64, K.Rows)
+	blas.Gemm(be, false, true, free, U, U, 1, A)
+	if err := be.Syevd(A, sigma); err != nil {
 		return nil, err
 	}
-	mu, left := leastGCV(values, rotated.Data, U.Cols)
-	if square(blas.Frob(Y)) < left*square(float64(Z.Rows-U.Cols)) {
-		mu = math.MaxFloat64
+	s := sylvester.NewLeaveOut((&sylvester.Decomposition{T: A, Sigma: sigma}).Clip(), be)
+	if err := s.Use(linop.ScaledIdentity(1, 1), Y); err != nil {
+		return nil, err
 	}
-	return leaveOneOut(be, K, values, rotated, mu, U), nil
+	r := &ridge{gcv: math.Inf(1)}
+	for e := -8; e <= 4; e++ {
+		C, mu := blas.Like(Y), math.Pow(10, float64(e)/2)
+		if err := s.At(C, mu); err != nil {
+			return nil, err
+		}
+		gcv := square(mu * blas.Frob(C) / (float64(Y.Rows) - s.DegreesOfFreedom()))
+		if !(gcv < r.gcv) {
+			continue
+		}
+		losses := blas.Like(Y)
+		s.Leverages(losses)
+		for a, h := range losses.Data { // few samples of leverage 1 must not decide
+			losses.Data[a] = square(mu * C.Data[a] / math.Max(1-h, 1e-3))
+		}
+		*r = ridge{C, losses.Data, gcv}
+	}
+	return r, nil
 }
 
 // weighted is Z with √(w_c/by) times each column c.
 func weighted(Z blas.General, w []float64, by float64) blas.General {
-	S, root := blas.Clone(Z), make([]float64, len(w))
-	for c, v := range w {
-		root[c] = math.Sqrt(v / by)
-	}
+	S, root := blas.Clone(Z), blas.Roots(w)
+	blas.Scal(1/math.Sqrt(by), root)
 	blas.ScaleColumns(S, root)
 	return S
 }
 
 // gaussianOf is the kernel matrix of the metric w, and its v = 2·Σ_c w_c·var_c, the mean of the metric over all pairs.
-func gaussianOf(be blas.Backend, Z blas.General, w []float64) (K blas.General, v float64, err error) {
+func gaussianOf(
+	ctx context.Context, be blas.Backend, Z blas.General, w []float64,
+) (K blas.General, v float64, err error) {
 	for c := range w {
 		v += 2 * w[c] * stat.Variance(mat.Col(nil, c, blas.Dense(Z)), nil)
 	}
@@ -243,44 +203,11 @@ func gaussianOf(be blas.Backend, Z blas.General, w []float64) (K blas.General, v
 	}
 	S := weighted(Z, w, 1)
 	k := kernel.Kernel{Kind: kernel.Gaussian, Inputs: S.Cols, Width: math.Sqrt(v / 2)}
-	grams, err := kernel.Dictionary{k}.Grams(context.Background(), S, kernel.GramOptions{Backend: be})
+	grams, err := kernel.Dictionary{k}.Grams(ctx, S, kernel.GramOptions{Backend: be})
 	if err != nil {
 		return K, v, err
 	}
 	K = blas.NewGeneral(Z.Rows, Z.Rows)
 	grams[0].Dense(K)
 	return K, v, nil
-}
-
-// projectedTwice is (I − UUᵀ)·K·(I − UUᵀ).
-func projectedTwice(be blas.Backend, K, U blas.General) blas.General {
-	A := blas.Clone(K)
-	projectOff(be, A, U)
-	for a := range A.Rows {
-		for b := range a {
-			A.Data[a*A.Stride+b], A.Data[b*A.Stride+a] = A.Data[b*A.Stride+a], A.Data[a*A.Stride+b]
-		}
-	}
-	projectOff(be, A, U)
-	return A
-}
-
-// leastGCV is the μ of a grid that minimises ‖(I−H)y‖²/tr(I−H)², and that minimum, for
-// the eigenvalues of the kernel matrix, the targets in their basis, and free columns
-// that are projected off.
-func leastGCV(values, y []float64, free int) (mu, left float64) {
-	left = math.Inf(1)
-	for e := -8; e <= 4; e++ {
-		m := math.Pow(10, float64(e)/2)
-		rss, trace := 0.0, -float64(free)
-		for k, s := range values {
-			f := m / (math.Max(s, 0) + m)
-			rss += square(f * y[k])
-			trace += f
-		}
-		if g := rss / (trace * trace); trace > 0 && g < left {
-			mu, left = m, g
-		}
-	}
-	return mu, left
 }

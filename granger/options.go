@@ -1,5 +1,3 @@
-// This file holds the options of inference and their defaults.
-
 package granger
 
 import (
@@ -12,14 +10,14 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// DefaultKernels is the dictionary used when none is given: for every node a linear
+// DefaultKernels is the dictionary of studies that name none: for every node a linear
 // kernel on its past and a Gaussian one as wide as the median distance. Where every node is one
-// series it goes with a kernel on all nodes, see [Result].Joint.
+// series there is also a kernel on all nodes, see [Result].Joint.
 var DefaultKernels = []string{"linear:groups", "gaussian:groups:median"}
 
-// KernelsFor is the dictionary of a study of so many nodes and rows that names none:
-// DefaultKernels, or, above 2000 rows, random features of the Gaussian ones, 1000 in all but 10 to
-// 100 of each node. That is faster there: the cost of kernel matrices grows with the cube of the rows.
+// KernelsFor is the dictionary of a study of so many nodes and rows that names none: DefaultKernels up to 2000 rows.
+// Above, where the cost of kernel matrices grows with the cube of the rows, it is random features of the Gaussian
+// kernels, 1000 in all but at least 10 and at most 100 for each node.
 func KernelsFor(nodes, rows int) []string {
 	const long, all, least, most = 2000, 1000, 10, 100
 	if rows <= long {
@@ -60,10 +58,9 @@ type Options struct {
 	MaxBytes int64        `json:"max_bytes"` // refuse to allocate more for kernels; 0 means no limit
 	Backend  blas.Backend `json:"-"`         // nil means the active one
 
-	// Ranks share the nodes of every fit, and the rounds of a resampling; all then
-	// have all results. nil means this process alone. Each builds all kernels. They
-	// must ask for the same in the same order; when the work of one fails, end the
-	// job: the others wait for it.
+	// Ranks share the nodes of every fit and the rounds of a resampling; nil means this process alone.
+	// Each of them builds all kernels and has all results. They must call the same methods in the same
+	// order. When a call fails on one of them, end the job: the others wait for it.
 	Ranks stream.Ranks `json:"-"`
 }
 
@@ -75,6 +72,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Lambdas = []float64{o.Lambda}
 	}
 	o.Backend = blas.Or(o.Backend)
+	if o.Ranks == nil {
+		o.Ranks = alone{}
+	}
 	return o, o.check()
 }
 

@@ -1,5 +1,3 @@
-// This file spreads nodes over the processes of a parallel job.
-
 package granger
 
 import (
@@ -8,23 +6,21 @@ import (
 	"encoding/gob"
 	"fmt"
 
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/par"
 	"github.com/iokl/iokl/stream"
 )
 
-// rank is the number of this process in its job, and size that of all.
-func (e *engine) rank() (rank, size int) {
-	if r := e.opt.Ranks; r != nil {
-		return r.Rank(), r.Size()
-	}
-	return 0, 1
-}
+// alone is the one rank of a job without others.
+type alone struct{}
+
+func (alone) Rank() int                 { return 0 }
+func (alone) Size() int                 { return 1 }
+func (alone) Allreduce([]float64) error { return nil }
 
 // fit fits the tasks, which share the samples idx and other: of R ranks each fits
 // every R-th, and then all have all models. All ranks must call it in turn.
 func (e *engine) fit(ctx context.Context, tasks []task) ([]model, error) {
-	rank, size := e.rank()
+	rank, size := e.opt.Ranks.Rank(), e.opt.Ranks.Size()
 	if size == 1 {
 		return e.fitHere(ctx, tasks)
 	}
@@ -53,62 +49,48 @@ func exchange[T any](ranks stream.Ranks, own T) ([]T, error) {
 	if err := gob.NewEncoder(&text).Encode(own); err != nil {
 		return nil, err
 	}
-	lengths := make([]float64, ranks.Size())
-	lengths[ranks.Rank()] = float64(text.Len())
-	if err := ranks.Allreduce(lengths); err != nil {
+	ends := make([]float64, ranks.Size()) // of the texts, one after the other
+	for k := ranks.Rank(); k < len(ends); k++ {
+		ends[k] = float64(text.Len())
+	}
+	if err := ranks.Allreduce(ends); err != nil {
 		return nil, err
 	}
-	all := make([]T, len(lengths))
-	for rank, n := range lengths {
-		numbers, said := make([]float64, int(n)), make([]byte, int(n))
-		if rank == ranks.Rank() {
-			for i, c := range text.Bytes() {
-				numbers[i] = float64(c)
-			}
-		}
-		if err := ranks.Allreduce(numbers); err != nil {
+	numbers := make([]float64, int(ends[len(ends)-1]))
+	for i, c := range text.Bytes() {
+		numbers[int(ends[ranks.Rank()])-text.Len()+i] = float64(c)
+	}
+	if err := ranks.Allreduce(numbers); err != nil {
+		return nil, err
+	}
+	texts := make([]byte, len(numbers))
+	for i, v := range numbers {
+		texts[i] = byte(v)
+	}
+	all := make([]T, len(ends))
+	from := 0
+	for k, end := range ends {
+		if err := gob.NewDecoder(bytes.NewReader(texts[from:int(end)])).Decode(&all[k]); err != nil {
 			return nil, err
 		}
-		for i, v := range numbers {
-			said[i] = byte(v)
-		}
-		if err := gob.NewDecoder(bytes.NewReader(said)).Decode(&all[rank]); err != nil {
-			return nil, err
-		}
+		from = int(end)
 	}
 	return all, nil
 }
 
 // roundsPerExchange is how many rounds of a resampling the ranks run between two exchanges, a
 // few for each thread of all. They must go on from the same number of rounds.
-func (e *engine) roundsPerExchange(done int) (int, error) {
-	some := 4 * par.Threads()
-	rank, size := e.rank()
-	if size == 1 {
-		return some, nil
-	}
-	all, err := exchange(e.opt.Ranks, [2]int{some, done})
+func (e *engine) roundsPerExchange(done int) (some int, err error) {
+	all, err := exchange(e.opt.Ranks, [2]int{4 * par.Threads(), done})
 	if err != nil {
 		return 0, fmt.Errorf("granger: exchanging the number of rounds: %w", err)
 	}
-	some = 0
 	for k, other := range all {
 		some += other[0]
 		if other[1] != done {
-			return 0, fmt.Errorf("%w: rank %d goes on after %d rounds, rank %d after %d", ErrForeign, rank, done, k,
-				other[1])
+			return 0, fmt.Errorf("%w: rank %d goes on after %d rounds, rank %d after %d", ErrForeign,
+				e.opt.Ranks.Rank(), done, k, other[1])
 		}
 	}
 	return some, nil
-}
-
-// addUp replaces counts by their sum over the ranks.
-func (e *engine) addUp(counts blas.General) error {
-	if _, size := e.rank(); size == 1 {
-		return nil
-	}
-	if err := e.opt.Ranks.Allreduce(counts.Data); err != nil {
-		return fmt.Errorf("granger: adding up the counts of the ranks: %w", err)
-	}
-	return nil
 }

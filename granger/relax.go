@@ -1,12 +1,9 @@
-// This file finds the edges of replicates that return to a common state, observed with noise.
-
 package granger
 
 import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -18,23 +15,22 @@ import (
 
 // Constants of relaxations, chosen on simulated systems: docs/decisions/2026-11-22-relaxation.md.
 const (
-	relaxShare     = 0.75 // of a strength; the kernels have the rest
 	relaxPower     = 0.5  // of the likelihood, as true functions are not linear
-	relaxTransient = 2    // costs of a free column, in units of BIC
-	relaxSources   = 1.5  // of a target, expected
-	relaxGain      = 0.25 // mean gain that tells relaxations: with noise alone it is log(1 + φ²) for own coefficients φ
-	relaxLeast     = 6    // rows of a run
-	relaxLongest   = 200  // the same
-	relaxMost      = 5000 // rows of all runs
+	relaxTransient = 2    // cost of a free column, in units of BIC
+	relaxSources   = 1.5  // expected number of sources of a target
+	relaxGain      = 0.25 // least mean log ratio of variances; it is log(1 + φ²) for own coefficients φ and noise alone
+	relaxLeast     = 6    // rows of a run, at least
+	relaxLongest   = 200  // rows of a run, at most
+	relaxMost      = 5000 // rows of all runs, at most
 )
 
-// relaxation are series that are regressed, all rows together, on the
+// relaxation is the data of regressions of all series on the
 //
 //	z_j(t) = d·∫ exp(−d(t−s))·p_j(s) ds, where p_j = x_j, or dp_j/dt = e·(x_j − p_j) and p_j(0) = x_j(0),
 //
-// on 1 − exp(−dt), and for each run on exp(−dt) and, or not, exp(−et). That is the solution of
-// dx_i/dt = d·(c + Σ_j β_j·p_j − x_i) from unknown first states. Measurement noise of x_i stays in the
-// target and that of x_j is averaged, where a regression on values one step back has both among its inputs.
+// on 1 − exp(−dt), and for each run on exp(−dt) and in some models exp(−et). That is the solution of
+// dx_i/dt = d·(c + Σ_j β_j·p_j − x_i) from unknown first states. Measurement noise of x_i is in the target alone, and
+// the filter averages that of x_j; a regression on values one step back has both in its inputs.
 type relaxation struct {
 	be     blas.Backend
 	runs   []span       // of consecutive rows without a gap
@@ -44,44 +40,32 @@ type relaxation struct {
 	steps  float64      // of the longest run
 }
 
-// newRelaxation takes the samples idx, which may repeat, and rows that are no samples. It is
-// nil unless there are two runs of relaxLeast rows, and none of more than relaxLongest, of at most relaxMost in all.
+// newRelaxation takes the samples idx, which may repeat, and the rows that are no samples. It is
+// nil where runs are fewer than two, or longer than the constants allow.
 func (g *design) newRelaxation(idx []int) *relaxation {
 	count := make(map[int]float64, g.l)
 	for _, i := range idx {
 		count[g.rows[i]]++
 	}
-	sample := g.sampleAt()
 	r := &relaxation{be: g.opt.Backend}
 	var rows []int
-	for _, run := range g.data.runs() {
-		for lo := run.lo; lo < run.hi; lo++ {
-			hi := lo
-			for hi < run.hi && g.data.missing(hi) < 0 {
-				hi++
+	for _, s := range g.stretches() {
+		if s.hi-s.lo < relaxLeast {
+			continue
+		}
+		r.runs = append(r.runs, span{len(rows), len(rows) + s.hi - s.lo})
+		r.steps = math.Max(r.steps, float64(s.hi-s.lo))
+		for t := s.lo; t < s.hi; t++ {
+			if _, known := g.sample[t]; !known {
+				count[t] = 1
 			}
-			if hi-lo >= relaxLeast {
-				r.runs = append(r.runs, span{len(rows), len(rows) + hi - lo})
-				r.steps = math.Max(r.steps, float64(hi-lo))
-				for t := lo; t < hi; t++ {
-					if _, known := sample[t]; !known {
-						count[t] = 1
-					}
-					rows, r.weight = append(rows, t), append(r.weight, math.Sqrt(count[t]))
-				}
-			}
-			lo = hi
+			rows, r.weight = append(rows, t), append(r.weight, math.Sqrt(count[t]))
 		}
 	}
 	if len(r.runs) < 2 || r.steps > relaxLongest || len(rows) > relaxMost {
 		return nil
 	}
-	r.n, r.Z = blas.Dot(r.weight, r.weight), blas.NewGeneral(len(rows), len(g.node))
-	for i, t := range rows {
-		for c := range r.Z.Cols {
-			r.Z.Data[i*r.Z.Stride+c] = g.standard(g.data.X, t, c)
-		}
-	}
+	r.n, r.Z = blas.Dot(r.weight, r.weight), blas.TakeRows(g.S, rows)
 	return r
 }
 
@@ -140,16 +124,35 @@ func (r *relaxation) moments(W blas.General, rates ...float64) (M blas.General, 
 // belief is what is known of a target's sources: sums of likelihoods times prior, of all sets
 // of sources and of those with each source, over exp(top), and the least variance of residuals.
 type belief struct {
+	odds               []float64 // prior, of each source
 	top, all, variance float64
 	with               []float64
 }
 
-func newBelief(N int) *belief {
-	return &belief{top: math.Inf(-1), variance: math.Inf(1), with: make([]float64, N)}
+// newBelief has a prior of relaxSources sources in the mean. Half of it is the same for all sources, and half follows
+// their strengths.
+func newBelief(strengths []float64) *belief {
+	N := len(strengths)
+	b := &belief{odds: make([]float64, N), top: math.Inf(-1), variance: math.Inf(1), with: make([]float64, N)}
+	share := math.Min(0.5, relaxSources/float64(N))
+	for j, v := range strengths {
+		b.odds[j] = share / (1 - share) * (0.5 + 0.5*float64(N-1)*v)
+	}
+	return b
 }
 
-// add is one more set of sources, with the logarithm of its likelihood times prior.
+// even are strengths that are the same for all of N nodes.
+func even(N int) blas.General {
+	E := blas.NewGeneral(N, N)
+	blas.Fill(E, 1/float64(N-1))
+	return E
+}
+
+// add is one more set of sources, with the logarithm of its likelihood.
 func (b *belief) add(logarithm float64, sources ...int) {
+	for _, j := range sources {
+		logarithm += math.Log(b.odds[j])
+	}
 	if logarithm > b.top {
 		less := math.Exp(b.top - logarithm)
 		floats.Scale(less, b.with)
@@ -167,27 +170,27 @@ func (b *belief) add(logarithm float64, sources ...int) {
 // then targets over n rows with so many columns free. Coefficients have Zellner's prior with g = n.
 func (b *belief) sets(M blas.General, i int, n, free float64) {
 	N := M.Cols / 2
-	share := math.Min(0.5, relaxSources/float64(N))
-	prior := math.Log(share/(1-share)) - 0.5*math.Log1p(n)
-	yy := math.Max(M.Data[(N+i)*M.Stride+N+i], 1e-12*n)
+	at := func(j, k int) float64 { return M.Data[j*M.Stride+k] }
+	yy := math.Max(at(N+i, N+i), 1e-12*n)
 	add := func(explained float64, sources ...int) {
 		explained = math.Min(explained, yy*(1-1e-5))
 		size := float64(len(sources))
 		b.variance = math.Min(b.variance, (yy-explained)/(n-free-size))
-		b.add(size*prior-0.5*relaxPower*(n*math.Log(yy-n/(1+n)*explained)+relaxTransient*free*math.Log(n)), sources...)
+		fit := n*math.Log(yy-n/(1+n)*explained) + relaxTransient*free*math.Log(n)
+		b.add(-0.5*size*math.Log1p(n)-0.5*relaxPower*fit, sources...)
 	}
 	add(0)
 	for j := range N {
 		if j == i {
 			continue
 		}
-		xx, xy := M.Data[j*M.Stride+j]+1e-12, M.Data[j*M.Stride+N+i]
+		xx, xy := at(j, j)+1e-12, at(j, N+i)
 		one := xy * xy / xx
 		add(one, j)
 		for k := range j {
 			if k != i {
-				vv, vy := M.Data[k*M.Stride+k]+1e-12, M.Data[k*M.Stride+N+i]
-				c := M.Data[j*M.Stride+k] / math.Sqrt(xx*vv)
+				vv, vy := at(k, k)+1e-12, at(k, N+i)
+				c := at(j, k) / math.Sqrt(xx*vv)
 				add((one+vy*vy/vv-2*c*xy*vy/math.Sqrt(xx*vv))/(1-c*c+1e-6), j, k)
 			}
 		}
@@ -195,12 +198,12 @@ func (b *belief) sets(M blas.General, i int, n, free float64) {
 }
 
 // beliefs are those of every target, from rates d that fit 2 to all steps into a run, with
-// and without p and transients of the rate e of 5 to a run.
-func (r *relaxation) beliefs(ctx context.Context) ([]*belief, error) {
+// and without p and transients of the rate e of 5 to a run. The strengths (N×N) are those of the prior.
+func (r *relaxation) beliefs(ctx context.Context, strengths blas.General) ([]*belief, error) {
 	const fastest = 1.1
 	out := make([]*belief, r.Z.Cols)
 	for i := range out {
-		out[i] = newBelief(r.Z.Cols)
+		out[i] = newBelief(blas.Row(strengths, i))
 	}
 	slow := 5 / r.steps
 	for _, P := range []blas.General{r.Z, r.filtered(r.Z, slow, false)} {
@@ -220,61 +223,55 @@ func (r *relaxation) beliefs(ctx context.Context) ([]*belief, error) {
 	return out, nil
 }
 
-// relaxations returns the beliefs from all samples, nil unless the variance that relaxations leave of the targets is
-// below that of regressions on the border and at most two values one step back, by a factor exp(−relaxGain) in the
-// geometric mean.
-func (e *engine) relaxations(ctx context.Context) ([]*belief, error) {
+// relaxes reports whether the variance that relaxations leave of the targets is below that of regressions on the
+// border and at most two values one step back, by a factor exp(−relaxGain) in the geometric mean.
+func (e *engine) relaxes(ctx context.Context) (bool, error) {
 	r := e.newRelaxation(e.all())
 	if r == nil {
-		return nil, nil
+		return false, nil
 	}
-	beliefs, err := r.beliefs(ctx)
+	N := len(e.node)
+	beliefs, err := r.beliefs(ctx, even(N))
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	gains, N := make([]float64, len(beliefs)), len(beliefs)
+	gains := make([]float64, N)
+	newest := make([]int, N) // the column of each node's last value
+	for j, g := range e.past {
+		newest[j] = g.Columns[0]
+	}
 	past, _ := e.unweighted(e.all())
 	par.For(N, func(i int) {
 		p := e.prepare(task{node: i, idx: e.all()})
 		all := blas.NewGeneral(e.l, 2*N)
-		for j, g := range e.past {
-			for t := range e.l {
-				all.Data[t*all.Stride+j] = past.Data[t*past.Stride+g.Columns[0]]
-				all.Data[t*all.Stride+N+i] = p.raw.Data[t*p.raw.Stride]
+		for t := range e.l {
+			row := blas.Row(all, t)
+			row[N+i] = p.raw.Data[t]
+			for j, c := range newest {
+				row[j] = blas.Row(past, t)[c]
 			}
 		}
 		projectOff(e.opt.Backend, all, p.U)
-		step := newBelief(N)
+		step := newBelief(blas.Row(even(N), i))
 		step.sets(blas.Product(e.opt.Backend, true, false, all, all), i, float64(e.l), float64(p.U.Cols))
 		gains[i] = math.Log(step.variance / beliefs[i].variance)
 	})
-	if !(stat.Mean(gains, nil) > relaxGain) {
-		return nil, nil
-	}
-	return beliefs, nil
+	return stat.Mean(gains, nil) > relaxGain, nil
 }
 
-// relax mixes graphs with the probabilities of edges in relaxations, from the samples idx.
-func (e *engine) relax(ctx context.Context, idx []int, graphs ...blas.General) error {
-	beliefs := e.beliefs
-	if !slices.Equal(idx, e.all()) {
-		var err error
-		if beliefs, err = e.newRelaxation(idx).beliefs(ctx); err != nil {
-			return err
-		}
+// relax makes the graph of the probabilities of edges in relaxations, from the samples idx and with the strengths in
+// the prior. The strengths stay where the samples are too few for any rate.
+func (e *engine) relax(ctx context.Context, idx []int, res *Result) error {
+	beliefs, err := e.newRelaxation(idx).beliefs(ctx, res.Strength)
+	if err != nil || beliefs[0].all == 0 {
+		return err
 	}
+	res.Probability = blas.Like(res.Strength)
 	for i, b := range beliefs {
-		if b.all == 0 { // too few samples for any rate
-			continue
-		}
-		for _, graph := range graphs {
-			row := blas.Row(graph, i)
-			for j, with := range b.with {
-				if j != i {
-					row[j] = (1-relaxShare)*row[j] + relaxShare*with/b.all
-				}
-			}
-		}
+		row := blas.Row(res.Probability, i)
+		floats.ScaleTo(row, 1/b.all, b.with)
+		row[i] = 1
 	}
+	res.Graph = res.Probability
 	return nil
 }

@@ -80,6 +80,22 @@ func TestRelaxing(t *testing.T) {
 		if res.Relaxing != c.want {
 			t.Errorf("%s: relaxing is %t", name, res.Relaxing)
 		}
+		links := res.Links(0)
+		if apart := res.Probability.Rows > 0; apart != c.want || links[0].Probability == nil == c.want {
+			t.Errorf("%s: %d rows of probabilities, the first edge has %v", name, res.Probability.Rows,
+				links[0].Probability)
+		}
+		for _, l := range links { // strengths are those of the kernels in any case
+			eta := blas.Row(res.Joint, l.Target)[l.Source]
+			for k, source := range res.Source {
+				if source == l.Source {
+					eta += res.Fits[l.Target].Eta[k]
+				}
+			}
+			if !(math.Abs(l.Strength-eta) <= 1e-14) {
+				t.Errorf("%s: %s → %s has strength %g, the kernels %g", name, l.From, l.To, l.Strength, eta)
+			}
+		}
 		if !c.want {
 			continue
 		}
@@ -149,7 +165,7 @@ func TestBeliefSets(t *testing.T) {
 	for t := range rows {
 		all.Data[t*2*N+N+target] += 0.6*all.Data[t*2*N] - 0.4*all.Data[t*2*N+2]
 	}
-	b := newBelief(N)
+	b := newBelief(blas.Row(even(N), target))
 	b.sets(blas.Product(blas.Active(), true, false, all, all), target, rows, free)
 	var sum, least float64 = 0, math.Inf(1)
 	with := make([]float64, N)

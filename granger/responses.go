@@ -1,12 +1,8 @@
-// This file says how edges act, after how many steps and in which direction, and tests the assumptions behind their
-// p-values.
-
 package granger
 
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,21 +13,18 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/base/par"
-	"github.com/iokl/iokl/kernel"
-	"github.com/iokl/iokl/rff"
 )
 
 // Response is how source From acts on target To in the model of the target.
 type Response struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Lags has for k = 1, 2, … how much the effect of the source changes when its values k
-	// steps back are shuffled in time: the RMS change, in standard deviations of the target.
+	// Lags has, for k = 1, 2, …, the RMS change of the source's part of the model when its values k steps back are
+	// shuffled in time, in standard deviations of the target.
 	Lags  []float64 `json:"lags"`
-	Delay int       `json:"delay"` // the k of the largest
-	// Effect is, for nodes of one series, the effect at the values At of the source that
-	// many steps back, its other values at their mean: in standard deviations of the target, with mean 0.
+	Delay int       `json:"delay"` // the k of the largest of them
+	// Effect is, for nodes of one series, the source's part of the model at the values At of the source Delay steps
+	// back, its other values at their mean: in standard deviations of the target, with mean 0.
 	At     []float64 `json:"at,omitempty"`
 	Effect []float64 `json:"effect,omitempty"`
 }
@@ -41,39 +34,45 @@ const (
 	responsePoints = 15  // of a curve
 )
 
-// Responses says for each of the links how the source acts on the target. Its cost is
-// that of the kernel of each source between all samples and 200 of them, for every link and lag.
+// Responses finds how the source of each link acts on its target. For every link and lag it
+// evaluates the source's kernels between all samples and 200 of them.
 func (s *Study) Responses(ctx context.Context, links []Link) ([]Response, error) {
 	models, err := s.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, errs := make([]Response, len(links)), make([]error, len(links))
-	par.For(len(links), func(k int) {
-		if errs[k] = ctx.Err(); errs[k] == nil {
-			out[k], errs[k] = s.e.response(&models[links[k].Target], links[k])
-		}
+	out := make([]Response, len(links))
+	return out, forEach(ctx, len(links), func(k int) (err error) {
+		out[k], err = s.e.response(ctx, models[links[k].Target], links[k])
+		return err
 	})
-	if err := cmp.Or(errs...); err != nil {
-		return nil, fmt.Errorf("granger: %w", err)
-	}
-	return out, nil
 }
 
-// all are the models of all nodes with their coefficients. Of several ranks each fits all.
+// all returns the models of all nodes with their coefficients, which ranks do not exchange: each of several fits all.
 func (s *Study) all(ctx context.Context) ([]model, error) {
-	if _, size := s.e.rank(); size > 1 {
+	if s.e.opt.Ranks.Size() > 1 {
 		return s.e.fitHere(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
 	}
 	_, err := s.graph(ctx)
 	return s.models, err
 }
 
-func (e *engine) response(m *model, link Link) (Response, error) {
+func (e *engine) response(ctx context.Context, m model, link Link) (Response, error) {
 	r := Response{From: link.From, To: link.To, Lags: make([]float64, e.opt.Lag)}
+	part, err := e.kernelPart([]model{m}, e.all(), link.Source)
+	if err != nil {
+		return r, err
+	}
+	effect := func(X blas.General) (blas.General, error) {
+		F, err := part(ctx, X)
+		if err != nil {
+			return blas.General{}, err
+		}
+		return F[0], nil
+	}
 	rows := evenly(e.all(), responseRows)
 	base := blas.TakeRows(e.X, rows)
-	from, err := e.effect(m, link.Source, base)
+	from, err := effect(base)
 	if err != nil {
 		return r, err
 	}
@@ -87,82 +86,36 @@ func (e *engine) response(m *model, link Link) (Response, error) {
 				moved.Data[i*moved.Stride+c] = base.Data[k*base.Stride+c]
 			}
 		}
-		to, err := e.effect(m, link.Source, moved)
+		to, err := effect(moved)
 		if err != nil {
 			return r, err
 		}
-		var ss float64
-		for k, v := range to.Data {
-			ss += square(v - from.Data[k])
-		}
-		r.Lags[age] = math.Sqrt(ss / float64(len(to.Data)))
+		r.Lags[age] = floats.Distance(to.Data, from.Data, 2) / math.Sqrt(float64(len(to.Data)))
 	}
 	r.Delay = 1 + floats.MaxIdx(r.Lags)
-	if series == 1 && from.Cols == 1 {
-		err = e.curve(&r, m, link.Source)
+	if series > 1 || from.Cols > 1 {
+		return r, nil
 	}
+	X := e.curve(&r, link.Source)
+	F, err := effect(X)
+	r.Effect = F.Data
+	floats.AddConst(-stat.Mean(r.Effect, nil), r.Effect)
 	return r, err
 }
 
-// curve fills in At and Effect.
-func (e *engine) curve(r *Response, m *model, source int) error {
+// curve fills in At and returns the inputs there.
+func (e *engine) curve(r *Response, source int) blas.General {
 	c := e.past[source].Columns[r.Delay-1]
 	values := mat.Col(nil, c, blas.Dense(e.X))
 	slices.Sort(values)
 	lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
 	series := e.node[source].lo
-	weight := e.pastScale(source) * math.Pow(e.opt.Decay, float64(r.Delay-1))
 	X := blas.NewGeneral(responsePoints, e.X.Cols)
-	for k := range responsePoints {
-		v := lo + (hi-lo)*float64(k)/(responsePoints-1)
+	for k, v := range floats.Span(make([]float64, responsePoints), lo, hi) {
 		X.Data[k*X.Stride+c] = v
-		r.At = append(r.At, e.mean[series]+e.scale[series]*v/weight)
+		r.At = append(r.At, e.mean[series]+e.scale[series]*v/e.weight[c])
 	}
-	F, err := e.effect(m, source, X)
-	if err != nil {
-		return err
-	}
-	r.Effect = F.Data
-	floats.AddConst(-stat.Mean(r.Effect, nil), r.Effect)
-	return nil
-}
-
-// effect is the part of the model that the kernels of a source make, at the rows of X.
-func (e *engine) effect(m *model, source int, X blas.General) (blas.General, error) {
-	out := blas.NewGeneral(X.Rows, m.coef.Cols)
-	if e.maps != nil {
-		var maps rff.Maps
-		var rows []int // of the coefficients
-		first := 0
-		for j, d := range e.maps.Blocks() {
-			if e.from[j] == source && m.Eta[j] > 0 {
-				maps, rows = append(maps, e.maps[j]), append(rows, sequence(first, first+d)...)
-			}
-			first += d
-		}
-		if maps == nil {
-			return out, nil
-		}
-		Z := blas.NewGeneral(X.Rows, maps.Dim())
-		err := maps.Transform(Z, X)
-		blas.Mul(e.opt.Backend, out, false, false, Z, blas.TakeRows(m.coef, rows))
-		return out, err
-	}
-	var dict kernel.Dictionary
-	var eta []float64
-	for j, k := range e.dict {
-		if e.from[j] == source && m.Eta[j] > 0 {
-			dict, eta = append(dict, k), append(eta, m.Eta[j])
-		}
-	}
-	if dict == nil {
-		return out, nil
-	}
-	crossing, err := dict.Crossing(eta, e.X, e.opt.Backend)
-	if err != nil {
-		return out, err
-	}
-	return out, crossing.Mul(out, X, m.coef)
+	return X
 }
 
 // Simultaneous is a pair of nodes that move together within one time step, beyond what
@@ -191,8 +144,7 @@ func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous
 				continue
 			}
 			r := stat.Correlation(a.Data, b.Data, nil)
-			z := math.Abs(math.Atanh(r)) * math.Sqrt(math.Max(float64(s.e.l)-3, 1))
-			if p := min(1, 2*pairs*distuv.UnitNormal.Survival(z)); p <= level {
+			if p := min(1, pairs*correlated(r, s.e.l)); p <= level {
 				out = append(out, Simultaneous{models[j].Node, models[i].Node, r, p})
 			}
 		}
@@ -203,19 +155,19 @@ func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous
 	return out, nil
 }
 
-// residuals are the models of all nodes with their residuals: of fits in feature space the targets less the features'
-// part, projected off the border.
+// residuals are the models of all nodes with their residuals: in feature space the targets less the features' part,
+// projected off the border.
 func (s *Study) residuals(ctx context.Context) ([]model, error) {
 	e := s.e
 	models, err := s.all(ctx)
 	if err != nil || e.maps == nil || models[0].residual.Rows > 0 {
 		return models, err
 	}
-	coef := make([]blas.General, len(models))
-	for i := range models {
-		coef[i] = models[i].coef
+	part, err := e.kernelPart(models, e.all(), -1)
+	if err != nil {
+		return nil, err
 	}
-	F, err := e.predictFeatures(ctx, coef, e.X)
+	F, err := part(ctx, e.X)
 	if err != nil {
 		return nil, err
 	}
@@ -254,16 +206,16 @@ func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
 		return nil, err
 	}
 	var out []Doubt
-	tests, at := float64(s.e.Y.Cols), s.e.sampleAt()
+	tests := float64(s.e.Y.Cols)
 	for k, node := range s.e.data.Nodes {
 		for c, j := range node.Series {
 			left := mat.Col(nil, c, blas.Dense(models[k].residual))
-			for what, p := range map[string]float64{Memory: s.e.memory(left, at), Spread: spread(left, s.e.share)} {
+			for what, p := range map[string]float64{Memory: s.e.memory(left), Spread: spread(left, s.e.share)} {
 				if p *= tests; p <= level {
 					out = append(out, Doubt{s.e.data.Names[j], what, p})
 				}
 			}
-			if s.e.wanders(j) {
+			if s.e.wanders(s.e.node[k].lo + c) {
 				out = append(out, Doubt{s.e.data.Names[j], Wander, 1})
 			}
 		}
@@ -274,8 +226,8 @@ func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
 	return out, nil
 }
 
-// memory is the p-value of Q = l(l+2)·Σ_k r_k²/(l−k) over five lags k; at is [design.sampleAt].
-func (g *design) memory(left []float64, at map[int]int) float64 {
+// memory is the p-value of Q = l(l+2)·Σ_k r_k²/(l−k) over five lags k.
+func (g *design) memory(left []float64) float64 {
 	const lags = 5
 	l, ss, q := float64(g.l), blas.Dot(left, left), 0.0
 	if ss == 0 || g.l <= 2*lags {
@@ -284,7 +236,7 @@ func (g *design) memory(left []float64, at map[int]int) float64 {
 	for k := 1; k <= lags; k++ {
 		sum := 0.0
 		for i, t := range g.rows {
-			if b, known := at[t-k]; known && g.data.Replicate[t] == g.data.Replicate[t-k] {
+			if b, known := g.sample[t-k]; known && g.data.Replicate[t] == g.data.Replicate[t-k] {
 				sum += left[i] * left[b]
 			}
 		}
@@ -299,27 +251,27 @@ func spread(left, time []float64) float64 {
 	for i, v := range left {
 		size[i] = math.Abs(v)
 	}
-	r, n := stat.Correlation(size, time, nil), float64(len(left))
-	if !(math.Abs(r) < 1) || n < 4 {
+	r := stat.Correlation(size, time, nil)
+	if !(math.Abs(r) < 1) || len(left) < 4 {
 		return 1
 	}
-	return 2 * distuv.UnitNormal.Survival(math.Abs(math.Atanh(r))*math.Sqrt(n-3))
+	return correlated(r, len(left))
+}
+
+// correlated is the p-value of a correlation of n pairs, by Fisher's transformation.
+func correlated(r float64, n int) float64 {
+	return 2 * distuv.UnitNormal.Survival(math.Abs(math.Atanh(r))*math.Sqrt(math.Max(float64(n)-3, 1)))
 }
 
 // wanders reports whether −2.86, the quantile of the test at .05, is not reached by the t of a in
-// x_t − x_{t−1} = a·x_{t−1} + b.
-func (g *design) wanders(j int) bool {
+// x_t − x_{t−1} = a·x_{t−1} + b, for column c of S.
+func (g *design) wanders(c int) bool {
 	const critical = -2.86
 	var level, change []float64
 	for _, t := range g.rows {
-		before, now := g.data.X.Data[(t-1)*g.data.X.Stride+j], g.data.X.Data[t*g.data.X.Stride+j]
+		before, now := blas.Row(g.S, t-1)[c], blas.Row(g.S, t)[c]
 		level, change = append(level, before), append(change, now-before)
 	}
-	n := float64(len(level))
-	b, a := stat.LinearRegression(level, change, nil, false)
-	var rss float64
-	for i, v := range level {
-		rss += square(change[i] - b - a*v)
-	}
-	return !(a/math.Sqrt(rss/(n-2)/(stat.Variance(level, nil)*(n-1))) <= critical)
+	r := stat.Correlation(level, change, nil)
+	return !(r*math.Sqrt((float64(g.l)-2)/(1-r*r)) <= critical)
 }

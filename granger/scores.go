@@ -1,11 +1,10 @@
-// This file scores a graph against the truth.
-
 package granger
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
+
+	"gonum.org/v1/gonum/integrate"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -48,47 +47,47 @@ func Score(graph, truth blas.General) Scores {
 	if graph.Rows != truth.Rows || graph.Cols != truth.Cols {
 		panic("granger: Score: shape mismatch")
 	}
-	var off, all []rated
+	var off, all rated
 	for i := range graph.Rows {
-		for j := range graph.Cols {
-			r := rated{graph.Data[i*graph.Stride+j], truth.Data[i*truth.Stride+j] != 0}
-			all = append(all, r)
+		for j, v := range blas.Row(graph, i) {
+			edge := blas.Row(truth, i)[j] != 0
+			all.add(v, edge)
 			if i != j {
-				off = append(off, r)
+				off.add(v, edge)
 			}
 		}
 	}
 	var s Scores
-	s.AUROC, s.AUPR = areas(off)
-	s.AUROCAll, s.AUPRAll = areas(all)
+	s.AUROC, s.AUPR = off.areas()
+	s.AUROCAll, s.AUPRAll = all.areas()
 	return s
 }
 
-// rated is an entry of the graph: its strength, and whether it is an edge.
+// rated are entries of the graph: their numbers, and whether they are edges.
 type rated struct {
-	strength float64
-	edge     bool
+	value []float64
+	edge  []bool
+	edges float64 // how many
 }
 
-// areas walks through the entries from the strongest to the weakest, ties together.
-func areas(x []rated) (auroc, aupr float64) {
-	slices.SortStableFunc(x, func(a, b rated) int { return cmp.Compare(b.strength, a.strength) })
-	var tp, fp float64
-	for lo := 0; lo < len(x); {
-		var up, right float64
-		hi := lo
-		for hi < len(x) && !(x[hi].strength < x[lo].strength) {
-			if x[hi].edge {
-				up++
-			} else {
-				right++
-			}
-			hi++
-		}
-		auroc += right * (tp + up/2)
-		tp, fp = tp+up, fp+right
-		aupr += up * tp / (tp + fp)
-		lo = hi
+func (r *rated) add(value float64, edge bool) {
+	r.value, r.edge = append(r.value, value), append(r.edge, edge)
+	if edge {
+		r.edges++
 	}
-	return auroc / (tp * fp), aupr / tp
+}
+
+// areas takes ties together.
+func (r *rated) areas() (auroc, aupr float64) {
+	stat.SortWeightedLabeled(r.value, r.edge, nil)
+	tpr, fpr, _ := stat.ROC(nil, r.value, r.edge, nil)
+	others := float64(len(r.edge)) - r.edges
+	for k := range tpr[1:] {
+		tp, fp := r.edges*tpr[k+1], 0.0
+		if others > 0 {
+			fp = others * fpr[k+1]
+		}
+		aupr += (tpr[k+1] - tpr[k]) * tp / (tp + fp)
+	}
+	return integrate.Trapezoidal(fpr, tpr), aupr
 }

@@ -94,8 +94,13 @@ func (s *FactorSum) through(Z, dst, x blas.General) {
 	}
 	w := s.work.Take()
 	w.T = blas.Reshape(w.T, Z.Cols, x.Cols)
-	blas.Mul(s.be, w.T, true, false, Z, x)
-	blas.Mul(s.be, dst, false, false, Z, w.T)
+	if x.Cols == 1 { // a product of matrices would pack Z first
+		s.be.Dgemv(blas.Trans, Z.Rows, Z.Cols, 1, Z.Data, Z.Stride, x.Data, x.Stride, 0, w.T.Data, 1)
+		s.be.Dgemv(blas.NoTrans, Z.Rows, Z.Cols, 1, Z.Data, Z.Stride, w.T.Data, 1, 0, dst.Data, dst.Stride)
+	} else {
+		blas.Mul(s.be, w.T, true, false, Z, x)
+		blas.Mul(s.be, dst, false, false, Z, w.T)
+	}
 	s.work.Put(w)
 }
 

@@ -1,10 +1,9 @@
-// This file compares names of columns, and knows those of numbers of rows.
-
 package schema
 
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Nearest are the names, those that are written most nearly as name is first.
@@ -47,4 +46,41 @@ func NamesRows(name string) bool {
 	return slices.Contains([]string{"", "id", "index"}, low) || strings.HasPrefix(low, "unnamed: ") ||
 		strings.HasPrefix(low, "__index_level_") || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
 		strings.HasSuffix(name, "ID")
+}
+
+// Words in names of columns that tell the time: clockWords are names of times alone, unitWords may stand beside them,
+// and countWords are names of times and of quantities.
+var (
+	clockWords = []string{
+		"time", "times", "date", "dates", "datetime", "timestamp", "timestamps", "unix", "unixtime", "epoch", "year",
+		"years",
+	}
+	unitWords = []string{
+		"stamp", "utc", "gmt", "local", "s", "sec", "secs", "second", "seconds", "ms", "us", "ns", "min", "mins",
+		"minute", "minutes", "h", "hr", "hrs", "hour", "hours", "d", "day", "days",
+	}
+	countWords = []string{
+		"t", "ts", "yr", "quarter", "month", "months", "week", "weeks", "period", "step", "tick", "frame", "no", "nr",
+		"number", "day", "days", "hour", "hours", "minute", "minutes", "second", "seconds",
+	}
+)
+
+// NamesTime reports whether a column of that name tells the time for sure, and whether it may.
+func NamesTime(name string) (surely, perhaps bool) {
+	var text strings.Builder
+	last := ' '
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(last) {
+			text.WriteByte(' ')
+		}
+		text.WriteRune(unicode.ToLower(r))
+		last = r
+	}
+	words := strings.FieldsFunc(text.String(), func(r rune) bool { return !unicode.IsLetter(r) })
+	other := func(known ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(known, w) })
+	}
+	clock := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(clockWords, w) })
+	surely = clock && !other(slices.Concat(clockWords, unitWords)...)
+	return surely, clock || len(words) > 0 && !other(countWords...)
 }

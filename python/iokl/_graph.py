@@ -22,7 +22,7 @@ class Graph:
     nodes : list of str
         Names of the nodes.
     graph : ndarray of shape (n_nodes, n_nodes)
-        Strengths: row = target, column = source.
+        Strengths, or probabilities where ``details`` has them: row = target, column = source.
     details : dict
         All that ``iokl.granger`` has found, as the library writes it: sizes of the parts, fits of the nodes.
     """
@@ -35,19 +35,22 @@ class Graph:
         """List the edges between different nodes, those with the largest part in the model of their target first.
 
         A strength is the share of a source among those of one target, also where nothing drives it; the size of its
-        part, in ``details["sizes"]``, compares edges of different targets.
+        part, in ``details["sizes"]``, compares edges of different targets. Where replicates return to a common state
+        and are observed with noise, edges have probabilities, ``details["probability"]``, and the most probable are
+        first; their strengths are in ``details["strength"]``.
 
         Parameters
         ----------
         threshold : float, default=0.0
-            Strengths up to this are left out.
+            Edges whose element of ``graph`` is not above this are left out.
 
         Returns
         -------
-        list of (source, target, strength)
+        list of (source, target, strength or probability)
         """
+        rank = self.details.get("probability", self.details["sizes"])
         found = [
-            (self.details["sizes"][i][j], (source, target, float(self.graph[i, j])))
+            (rank[i][j], (source, target, float(self.graph[i, j])))
             for i, target in enumerate(self.nodes)
             for j, source in enumerate(self.nodes)
             if i != j and self.graph[i, j] > threshold

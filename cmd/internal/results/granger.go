@@ -23,11 +23,11 @@ import (
 // nothing was held out.
 type Graph struct {
 	Nodes     []string          `json:"nodes"`
-	Graph     [][]float64       `json:"graph"` // row = target, column = source
+	Graph     [][]float64       `json:"graph"` // row = target, column = source: strengths, or probabilities if Relaxing
 	RMSE      []*float64        `json:"rmse"`  // of each node on held-out time points
 	RMSEOwn   []*float64        `json:"rmse_own"`
 	Explained []*float64        `json:"explained,omitempty"` // see granger.Fit
-	Edges     []granger.Link    `json:"edges,omitempty"`     // above the threshold, the largest norm first
+	Edges     []granger.Link    `json:"edges,omitempty"`     // see granger.Result.Links
 	Central   []granger.Central `json:"central,omitempty"`   // those that drive others most first
 	AUROC     *float64          `json:"auroc,omitempty"`
 	AUPR      *float64          `json:"aupr,omitempty"`
@@ -193,13 +193,17 @@ func GraphFigures(res *granger.Result, threshold float64) []picture.Figure {
 	n := len(res.Nodes)
 	h := picture.Heat{X: "source", Y: "target", Matrix: blas.NewGeneral(n, n), Names: res.Nodes}
 	for _, l := range res.Links(0) { // own history is left out
-		h.Matrix.Data[l.Target*n+l.Source], h.Max = l.Norm, max(h.Max, l.Norm)
+		h.Matrix.Data[l.Target*n+l.Source], h.Max = l.Evidence(), max(h.Max, l.Evidence())
 	}
 	h.Max = cmp.Or(h.Max, 1)
-	h.Title = fmt.Sprintf("norm of source → target, 0 (black) to %.3g", h.Max)
-	net := picture.Network{Title: "who drives whom: width by norm", Nodes: res.Nodes}
+	what := "norm"
+	if res.Relaxing {
+		what = "probability"
+	}
+	h.Title = fmt.Sprintf("%s of source → target, 0 (black) to %.3g", what, h.Max)
+	net := picture.Network{Title: "who drives whom: width by " + what, Nodes: res.Nodes}
 	for _, l := range res.Links(threshold) {
-		net.Edges = append(net.Edges, picture.Edge{From: l.Source, To: l.Target, Strength: l.Norm})
+		net.Edges = append(net.Edges, picture.Edge{From: l.Source, To: l.Target, Strength: l.Evidence()})
 	}
 	return []picture.Figure{h.Figure("graph"), net.Figure("network")}
 }

@@ -24,7 +24,7 @@ func (r *Graph) check() error {
 	at := r.places()
 	for _, e := range r.Edges {
 		_, from := at[e.From]
-		if _, to := at[e.To]; !from || !to || !(e.Strength > 0) {
+		if _, to := at[e.To]; !from || !to || !(e.Strength > 0 || e.Probability != nil) {
 			return fmt.Errorf("its edge %s → %s is none of the graph", e.From, e.To)
 		}
 	}
@@ -92,20 +92,21 @@ func (r *Graph) edgeText(k int) string {
 	}{r.Edges[k], r.steps(k), r.how(k)})
 }
 
-// visible is the part of the strongest edge's strength from which on an edge is on the page: weights that
-// fall towards zero are above it when a fit ends.
+// visible is the part of the strongest edge's strength, or probability, from which on an edge is on the page: weights
+// that fall towards zero are above it when a fit ends.
 const visible = 0.01
 
 // withoutWeak is the report of what a page shows.
 func (r Graph) withoutWeak() *Graph {
-	top := 0.0
+	top, at := 0.0, r.places()
+	weight := func(e granger.Link) float64 { return r.Graph[at[e.To]][at[e.From]] }
 	for _, e := range r.Edges {
-		top = max(top, e.Strength)
+		top = max(top, weight(e))
 	}
 	edges, known := r.Edges, r.Responses
 	r.Edges, r.Responses = nil, nil
 	for k, e := range edges {
-		if e.Strength < visible*top {
+		if weight(e) < visible*top {
 			continue
 		}
 		if r.Edges = append(r.Edges, e); k < len(known) && len(r.Responses) == len(r.Edges)-1 {
@@ -129,7 +130,7 @@ func (r *Graph) idle() (names []string) {
 type findings struct {
 	*Graph
 	Possible                       int
-	First                          string   // the edge of the largest norm, to a node that is not idle
+	First                          string   // the first edge to a node that is not idle
 	Idle                           []string // see idle
 	Selected, Unlikely             []string // edges that resamples and shifts stand for
 	ByChance                       float64  // of the latter

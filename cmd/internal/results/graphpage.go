@@ -34,6 +34,9 @@ func (r *Graph) Page(path string) Subject {
 // edgeTable has a row for each edge, and tells what is known of it.
 func edgeTable(r *Graph, id string) *page.Table {
 	t := &page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength", "norm"}}
+	if r.Relaxing {
+		t.Head = append(t.Head, "probability")
+	}
 	if r.StabilityRounds > 0 {
 		t.Head = append(t.Head, selectedHead)
 	}
@@ -46,6 +49,9 @@ func edgeTable(r *Graph, id string) *page.Table {
 			{Text: e.From + " → " + e.To, Sort: e.From + " → " + e.To},
 			{Text: fmt.Sprintf("%.4f", e.Strength), Sort: page.Key(e.Strength)},
 			{Text: fmt.Sprintf("%.4f", e.Norm), Sort: page.Key(e.Norm)},
+		}
+		if r.Relaxing {
+			cells = append(cells, optional(e.Probability, 1, "%.3f"))
 		}
 		if r.StabilityRounds > 0 {
 			cells = append(cells, optional(e.Frequency, 100, "%.0f %%"))
@@ -109,7 +115,7 @@ func explorer(r *Graph, id string) page.Section {
 	w := picture.Network{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
 	for k, e := range r.Edges {
 		w.Edges = append(w.Edges, picture.Edge{
-			From: at[e.From], To: at[e.To], Strength: e.Norm,
+			From: at[e.From], To: at[e.To], Strength: e.Evidence(),
 			Dash: r.how(k) == "lowers", Line: t.Rows[k].Data, Note: t.Rows[k].Title,
 		})
 	}

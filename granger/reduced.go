@@ -1,23 +1,25 @@
-// This file presents a subset of the samples, projected off what is unpenalized, to the solvers as a sum of kernels.
-
 package granger
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 
-	"github.com/iokl/iokl/bcd"
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/regularizer"
 )
+
+// kernelSum is a sum of kernels on all samples that also multiplies by single kernels.
+type kernelSum interface {
+	linop.Sum
+	ApplyTerm(dst, x blas.General, j int) // dst = K_j·x
+}
 
 // reducedSum is P·S·K_η·Sᵀ·P: the samples idx of the terms (S picks rows, some
 // perhaps several times), projected off the orthonormal columns U (P = I − UUᵀ).
 type reducedSum struct {
-	inner *linop.GramSum
+	inner kernelSum
 	be    blas.Backend
 	idx   []int
 	U     blas.General
@@ -78,33 +80,17 @@ func (s *reducedSum) Forms(dst []float64, U, V blas.General, idx []int) {
 // precision, where |K_ab| ≤ max_i K_ii: a kernel that lies in the span of the border
 // has a form of 0 and shows nothing else.
 func (s *reducedSum) rounding(j int, U, V blas.General) float64 {
-	term, top, sum := s.inner.Term(j), 0.0, 0.0
-	for _, i := range s.idx {
-		top = math.Max(top, term.At(i, i))
-	}
-	u, v := columnSums(U), columnSums(V)
-	for c := range u {
-		sum += u[c] * v[c]
-	}
-	return 0x1p-23 * top * sum
-}
-
-// columnSums are the sums of the magnitudes in each column.
-func columnSums(a blas.General) []float64 {
-	sum := make([]float64, a.Cols)
-	for i := range a.Rows {
-		for c, v := range blas.Row(a, i) {
-			sum[c] += math.Abs(v)
-		}
-	}
-	return sum
+	diagonal := make([]float64, s.inner.Dim())
+	s.inner.Diag(diagonal, j)
+	return 0x1p-23 * floats.Max(diagonal) * float64(len(s.idx)) * blas.Frob(U) * blas.Frob(V)
 }
 
 // Diag writes the diagonal of P·S·K_j·Sᵀ·P to dst: K_ii − 2(UW)_ii + (U·(UᵀW)·Uᵀ)_ii with W = UᵀK.
 func (s *reducedSum) Diag(dst []float64, j int) {
-	term := s.inner.Term(j)
+	diagonal := make([]float64, s.inner.Dim())
+	s.inner.Diag(diagonal, j)
 	for i, p := range s.idx {
-		dst[i] = term.At(p, p)
+		dst[i] = diagonal[p]
 	}
 	KU, full := blas.Like(s.U), s.scatter(s.U)
 	all := blas.Like(full)
@@ -136,25 +122,4 @@ func projectOff(be blas.Backend, x, U blas.General) {
 	for range 2 {
 		blas.Gemm(be, false, false, -1, U, blas.Product(be, true, false, U, x), 1, x)
 	}
-}
-
-// solve fits one node by package bcd.
-func (g *design) solve(ctx context.Context, space bcd.Space, lambda float64) (*bcd.Result, error) {
-	norm, err := regularizer.Parse(g.opt.Norm)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOption, err)
-	}
-	n := space.Outputs()
-	p := &bcd.Problem{Space: space, Lambda: lambda, Tau: float64(n), Norm: norm, Model: bcd.ProductOf(true, n > 1 &&
-		!g.opt.FixL)}
-	res, err := bcd.Solve(ctx, p, bcd.Options{
-		Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend, Seed: g.opt.Seed,
-	})
-	switch {
-	case errors.Is(err, bcd.ErrLambdaTooSmall):
-		return nil, tooSmall(lambda)
-	case err != nil && (res == nil || !errors.Is(err, bcd.ErrNotConverged)):
-		return nil, fmt.Errorf("granger: %w", err)
-	}
-	return res, nil
 }
