@@ -47,3 +47,43 @@ func TestGapNearDefaultTolerance(t *testing.T) {
 		t.Error("no number of iterations leaves a gap between the two tolerances")
 	}
 }
+
+// Without noise the objective is a small part of that without a function, and a gap that is small beside the latter is
+// no error where no tolerance was asked for.
+func TestGapWithoutNoise(t *testing.T) {
+	const l, n = 60, 6
+	X, Y := mat.NewDense(l, 2, nil), mat.NewDense(l, n, nil)
+	for i := range l {
+		a, b := math.Sin(float64(7*i)), math.Cos(float64(3*i*i))
+		X.SetRow(i, []float64{a, b})
+		for k := range n {
+			Y.Set(i, k, math.Exp(-(a+2)*float64(k)/n)+b)
+			if (i*7+k)%5 == 0 {
+				Y.Set(i, k, math.NaN())
+			}
+		}
+	}
+	warned, failed := 0, 0
+	for k := range 12 {
+		opt := iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-7, MaxOuter: k + 1}
+		m, err := iokl.Fit(t.Context(), X, Y, opt)
+		c := m.Certificate()
+		gap := c.GapEta + c.GapL // targets have variance 1 each
+		switch {
+		case c.RelativeGap <= 1e-3:
+		case err == nil:
+			warned++
+			if !(gap <= 1e-4*n*1.001) || len(m.Warnings()) == 0 {
+				t.Errorf("%d iterations: gap %g, %g of the objective, warnings %q", k, gap, c.RelativeGap, m.Warnings())
+			}
+		default:
+			failed++
+			if !(gap > 1e-4*n*.5) {
+				t.Errorf("%d iterations: gap %g, %v", k, gap, err)
+			}
+		}
+	}
+	if warned == 0 {
+		t.Errorf("%d failed, and no gap lies between the two", failed)
+	}
+}

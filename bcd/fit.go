@@ -89,10 +89,11 @@ func (f *fit) run(ctx context.Context, minimize method, pt *point) (*Result, err
 	}
 	res := f.result()
 	res.Freedom = freedom
-	if errors.Is(err, ErrNotConverged) && res.RelativeGap <= f.opt.most && !f.opt.hold {
+	enough := f.opt.hold || f.enough()
+	if errors.Is(err, ErrNotConverged) && enough && !f.opt.hold {
 		err = nil // a step has failed where enough was done
 	}
-	if err == nil && !(res.RelativeGap <= f.opt.most) && !f.opt.hold {
+	if err == nil && !enough {
 		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged,
 			res.RelativeGap, res.OuterIterations, f.opt.Tol)
 		if f.cost.raised > 0 {
@@ -101,6 +102,13 @@ func (f *fit) run(ctx context.Context, minimize method, pt *point) (*Result, err
 		}
 	}
 	return res, cmp.Or(err, unknown)
+}
+
+// enough reports whether the gap at the point to return is no error: see [Tolerance].
+func (f *fit) enough() bool {
+	cert, asked := f.best.cert, f.opt.most == f.opt.Tol
+	small := cert.gapEta+cert.gapL <= f.opt.Tol*f.t.data.yy/float64(f.t.l)
+	return cert.relative() <= f.opt.most || small && !asked
 }
 
 // solve performs the C step at pt.

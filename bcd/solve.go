@@ -15,7 +15,9 @@ func Solvers() []string {
 }
 
 // Tolerance is the relative gap that a fit is to reach, and the largest that is no error: asked both times, or, where
-// that is 0, since none was asked for, 1e-4 and ten times as much.
+// that is 0, since none was asked for, 1e-4 and ten times as much. Without a tolerance asked for, a gap of 1e-4 of the
+// objective of the function 0 is no error either: of targets without noise the objective at the minimum is a small part
+// of that.
 func Tolerance(asked float64) (goal, most float64) {
 	if asked == 0 {
 		return 1e-4, 1e-3
@@ -49,8 +51,8 @@ func (opt Options) defaults() (Options, error) {
 }
 
 // Solve minimises p. A nil error means that the result's RelativeGap, computed
-// there over all kernels, is at most opt.Tol, or, where that is 0, at most ten times the
-// default: Converged tells which. Otherwise the result, unless the
+// there over all kernels, is at most opt.Tol, or, where that is 0, that the gap is one that [Tolerance] allows:
+// Converged tells which. Otherwise the result, unless the
 // input was invalid, is the best point so far with its own certificate, and the
 // error wraps [ErrNotConverged], [ErrNotPSD], the context's error or Trace's.
 // Invalid input is [ErrInput], with no result.
