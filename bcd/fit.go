@@ -106,9 +106,9 @@ func (f *fit) run(ctx context.Context, minimize method, pt *point) (*Result, err
 
 // enough reports whether the gap at the point to return is no error: see [Tolerance].
 func (f *fit) enough() bool {
-	cert, asked := f.best.cert, f.opt.most == f.opt.Tol
+	cert, open := f.best.cert, f.opt.most > f.opt.Tol && f.cost.raised == 0
 	small := cert.gapEta+cert.gapL <= f.opt.Tol*f.t.data.yy/float64(f.t.l)
-	return cert.relative() <= f.opt.most || small && !asked
+	return cert.relative() <= f.opt.most || small && open
 }
 
 // solve performs the C step at pt.
