@@ -633,13 +633,11 @@ var askedNever = []struct {
 	questions     []string
 }{
 	{
-		"logistic 0/1", "an output is the log odds of a target that is 0 or 1: the probability says all, and an " +
-			"interval of real numbers would hold 0, 1 or both.",
+		"logistic 0/1", "an interval of real numbers would hold 0, 1 or both. A probability says all.",
 		[]string{"interval", "jackknife+", "local", "joint", "interval after update"},
 	},
 	{
-		"classes, logistic", "an output is the log odds of a class; what holds the class with a probability is a set " +
-			"of classes, which `interval` gives.",
+		"classes, logistic", "a set holds the class, which `interval` gives, not a range of log odds.",
 		[]string{"jackknife+", "local", "joint"},
 	},
 	{"Gram matrices", "they say nothing of inputs x that a formula could be one of.", []string{"formula"}},

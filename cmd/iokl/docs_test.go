@@ -29,14 +29,18 @@ func TestGuides(t *testing.T) {
 			"macro.iokl", "coupled.iokl", "forecasts.csv", "pictures/outputs.png",
 			"pictures/predictions1.svg", "graph.dot", "pictures/network.png",
 		},
-		"digits.md":   {"digits.iokl", "read.csv", "pictures/weights.png", "pictures/cv.svg"},
-		"choosing.md": {"all.iokl", "each.iokl", "sum.iokl", "pictures/cv.png", "b.json"},
+		"digits.md":      {"digits.iokl", "read.csv", "pictures/weights.png", "pictures/cv.svg"},
+		"choosing.md":    {"all.iokl", "each.iokl", "sum.iokl", "pictures/cv.png", "budget.json"},
+		"kernels.md":     {"ard.iokl", "pictures/cv.png"},
+		"certificate.md": {"global.json", "b.json"},
+		"race.md":        {"fit.json"},
 		"intervals.md": {
 			"sure.iokl", "intervals.csv", "pictures/coverage.png", "pictures/intervals1.png", "digits/calibration.png",
 		},
 		"living-models.md": {"model.iokl", "later.iokl", "window.iokl", "small.iokl"},
-		"losses.md":        {"weighted.iokl", "robust.iokl", "uneven-intervals.csv", "fan.csv", "high-p.csv"},
-		"missing.md":       {"macro.iokl", "filled.csv", "scores.json"},
+		"weights.md":       {"weighted.iokl", "uneven-intervals.csv"},
+		"losses.md":        {"robust.iokl", "fan.csv", "fan-intervals.csv", "high-p.csv"},
+		"missing.md":       {"macro.iokl", "filled.csv", "scores.json", "mixed.iokl"},
 	} {
 		t.Run(guide, func(t *testing.T) {
 			if testing.Short() && (guide == "choosing.md" || guide == "intervals.md") {

@@ -23,10 +23,10 @@ var formulas = []string{
 	"shapes", "rowsAtOnce", "minimize", // of lengths
 }
 
-// TestNumbers compares the numbers of the choice of a setting with the table of docs/choosing.md. A number is any but
+// TestNumbers compares the numbers of the choice of a setting with the table of docs/race.md. A number is any but
 // 0, 1, 2 and those in base 16, which are of rounding; its name is that of its constant or function.
 func TestNumbers(t *testing.T) {
-	page, err := os.ReadFile("../../docs/choosing.md")
+	page, err := os.ReadFile("../../docs/race.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,14 +43,14 @@ func TestNumbers(t *testing.T) {
 				continue
 			}
 			if value := strings.Join(values, " "); rows[name] != value {
-				t.Errorf("%s has the numbers %s, of which docs/choosing.md says %q", name, value, rows[name])
+				t.Errorf("%s has the numbers %s, of which docs/race.md says %q", name, value, rows[name])
 			}
 			delete(rows, name)
 			count++
 		}
 	}
 	for name := range rows {
-		t.Errorf("docs/choosing.md has %s, which is no number of the choice", name)
+		t.Errorf("docs/race.md has %s, which is no number of the choice", name)
 	}
 	if bounds := 4; count > mostNumbers+bounds { // of time and memory
 		t.Errorf("the choice has %d numbers", count-bounds)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // lines are those of text that are not blank, trimmed.
@@ -73,6 +74,45 @@ func TestPages(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
 				t.Errorf("%s: %v", page, err)
 			}
+		}
+	}
+}
+
+// TestPageLength holds pages to 100 columns, except tables, links and code, and those of docs to 150 lines, rows of
+// docs/architecture.md, which follow the packages, excepted. docs/evidence.md is written by mklbench.
+func TestPageLength(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || pages == nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md"),
+		filepath.Join(root, "CHANGELOG.md")) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(name) == "evidence.md" {
+			continue
+		}
+		page := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		count, code := len(page), false
+		for i, line := range page {
+			if strings.HasPrefix(line, "```") {
+				code = !code
+			}
+			if code || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "    ") || strings.Contains(line, "](") {
+				continue
+			}
+			if wide := utf8.RuneCountInString(line); wide > 100 {
+				t.Errorf("%s:%d: %d columns", name, i+1, wide)
+			}
+		}
+		if filepath.Base(name) == "architecture.md" {
+			count -= strings.Count(string(text), "\n| `")
+		}
+		if slices.Contains(pages, name) && count > 150 {
+			t.Errorf("%s has %d lines", name, count)
 		}
 	}
 }

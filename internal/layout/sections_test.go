@@ -8,20 +8,26 @@ import (
 	"testing"
 )
 
-// Every section that a comment or a page cites with the sign § is a heading of docs/mathematics.md, the only page whose
-// sections have numbers.
+// Every section that a comment or a page cites with the sign § is a heading of docs/mathematics.md or of the pages that
+// go on from it, the only ones whose sections have numbers.
 func TestSections(t *testing.T) {
 	root := filepath.Join("..", "..")
-	page, err := os.ReadFile(filepath.Join(root, "docs", "mathematics.md"))
-	if err != nil {
-		t.Fatal(err)
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "mathematics*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatal(err, pages)
 	}
 	known := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^## (\d+)\. `).FindAllStringSubmatch(string(page), -1) {
-		if known[m[1]] {
-			t.Errorf("docs/mathematics.md has two sections %s", m[1])
+	for _, name := range pages {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		known[m[1]] = true
+		for _, m := range regexp.MustCompile(`(?m)^## (\d+)\. `).FindAllStringSubmatch(string(page), -1) {
+			if known[m[1]] {
+				t.Errorf("%s has section %s a second time", name, m[1])
+			}
+			known[m[1]] = true
+		}
 	}
 	sections := regexp.MustCompile(`§§?\s*(\d+)(?:(?:,|–|-| and) ?§?(\d+))*`)
 	number := regexp.MustCompile(`\d+`)
@@ -45,7 +51,7 @@ func TestSections(t *testing.T) {
 		for _, m := range sections.FindAllString(string(text), -1) {
 			for _, n := range number.FindAllString(m, -1) {
 				if cited++; !known[n] {
-					t.Errorf("%s cites §%s, which docs/mathematics.md does not have", path, n)
+					t.Errorf("%s cites §%s, which no page of the mathematics has", path, n)
 				}
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // Version is that of the module, by semver.org: of a release, or with -dev of what becomes the next one.
-const Version = "0.2.0-dev"
+const Version = "0.3.0-dev"
 
 // Info is what --version prints.
 type Info struct {

@@ -1,7 +1,7 @@
 // Package choose finds the setting of a fit by one race on held-out samples.
 //
 // An arm is a dictionary of kernels, what is learned on it, a model, a norm and τ; λ is a path inside an arm.
-// Arms are compared rung by rung: a rung is a number of samples and some folds. docs/choosing.md has the whole
+// Arms are compared rung by rung: a rung is a number of samples and some folds. docs/race.md has the whole
 // procedure.
 //
 // Data come through the interface learn.Data alone.

@@ -1,4 +1,4 @@
-// This file has the numbers of the race. docs/choosing.md has them all, and those of package defaults, in one table.
+// This file has the numbers of the race. docs/race.md has them all, and those of package defaults, in one table.
 
 package choose
 
