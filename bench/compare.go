@@ -1,5 +1,3 @@
-// This file tests which lines of one run differ from those of another beyond chance.
-
 package bench
 
 import (
@@ -209,9 +207,9 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 		if !all && (ch.Verdict == Same || ch.Verdict == Single) {
 			continue
 		}
-		t.Rows = append(t.Rows, page.Texts(ch.Case, ch.Name, OrDash(Positive(ch.Old)), OrDash(Positive(ch.New)),
-			OrDash(Positive(ch.Ratio)), OrDash(Optional(ch.P)),
-			strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note, ": "), ch.Params))
+		t.Add(ch.Case, ch.Name, page.Dash(Positive(ch.Old)), page.Dash(Positive(ch.New)),
+			page.Dash(Positive(ch.Ratio)), page.Dash(Optional(ch.P)),
+			strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note, ": "), ch.Params)
 	}
 	if err := t.WriteText(w, len(t.Rows)); err != nil {
 		return err

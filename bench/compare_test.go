@@ -46,7 +46,7 @@ func TestCompareManyLines(t *testing.T) {
 	for i, ch := range got.Lines {
 		switch slower := ch.Verdict == Slower; {
 		case i%4 == 0 && !slower:
-			t.Errorf("line %d, slower by half: %s, p = %g", i, ch.Verdict, Value(ch.P))
+			t.Errorf("line %d, slower by half: %s, p = %s", i, ch.Verdict, Optional(ch.P))
 		case i%4 != 0 && slower:
 			wrong++
 		}
@@ -107,7 +107,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: regressed %v", c.name, got.Regressed)
 		}
 		if v := got.Lines[0].Verdict; v != c.verdict {
-			t.Errorf("%s: %q, p = %g", c.name, v, Value(got.Lines[0].P))
+			t.Errorf("%s: %q, p = %s", c.name, v, Optional(got.Lines[0].P))
 		}
 		var buf bytes.Buffer
 		if err := got.Write(&buf, true); err != nil || !strings.Contains(buf.String(), string(c.verdict)) {

@@ -1,5 +1,3 @@
-// This file describes the machine and the build of a run, measures its limits, and what disturbed it.
-
 package bench
 
 import (

@@ -1,5 +1,3 @@
-// This file times pieces of work side by side, their repetitions in turn.
-
 package bench
 
 import (
@@ -12,14 +10,13 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Variant is one of several pieces of work measured side by side.
-type Variant struct {
-	// Prepare runs before each repetition, unmeasured; nil does nothing.
-	Prepare func()
-	// Run is what is measured.
-	Run func() error
-	// Spins says that threads of a library wait busily after Run, which slows what runs next.
-	Spins bool
+// Contender is one of several ways to do a piece of work, measured side by side.
+type Contender struct {
+	Name    string
+	Params  map[string]any // its own, beside those of all
+	Prepare func()         // runs before each repetition, unmeasured; nil does nothing
+	Run     func() error   // is measured
+	Spins   bool           // threads of a library wait busily after Run, which slows what runs next
 }
 
 const (
@@ -29,26 +26,26 @@ const (
 	warmTime = 50 * time.Millisecond
 )
 
-// Plan says how variants are repeated.
+// Plan says how contenders are repeated.
 type Plan struct {
 	Count int  // repetitions of each; at least 1
 	Warm  bool // repetitions of each beforehand are not counted
 	// before each repetition one run is not counted: caches and threads are as a run of the same work leaves them
 	Follow    bool
 	MinSample time.Duration // the work of a repetition is repeated to fill this time; needs Warm
-	Budget    time.Duration // of a variant, after which it is not repeated; 0 means no limit
+	Budget    time.Duration // of a contender, after which it is not repeated; 0 means no limit
 	Least     int           // repetitions of each whatever the budget; 0 means 1
 }
 
-// Interleave measures the variants in turn, round after round, so that what
+// Interleave measures the contenders in turn, round after round, so that what
 // disturbs the machine disturbs all of them alike. It returns the seconds of each
-// repetition of each variant; when ctx ends or a variant fails, what it has so far.
-func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64, error) {
-	samples := make([][]float64, len(variants))
-	inner := make([]int, len(variants))
-	spent := make([]time.Duration, len(variants))
+// repetition of each; when ctx ends or a contender fails, what it has so far.
+func Interleave(ctx context.Context, plan Plan, all []Contender) ([][]float64, error) {
+	samples := make([][]float64, len(all))
+	inner := make([]int, len(all))
+	spent := make([]time.Duration, len(all))
 	spins := false
-	prepare := func(next Variant, least time.Duration) (time.Duration, error) {
+	prepare := func(next Contender, least time.Duration) (time.Duration, error) {
 		if spins && !next.Spins {
 			least = SpinTime
 		}
@@ -58,7 +55,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 		}
 		return warm(next, least)
 	}
-	for i, v := range variants {
+	for i, v := range all {
 		inner[i] = 1
 		if !plan.Warm {
 			continue
@@ -74,7 +71,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 		inner[i] = int(math.Ceil(min(1e6, max(1, float64(plan.MinSample)/float64(max(t, 1))))))
 	}
 	for range max(1, plan.Count) {
-		for i, v := range variants {
+		for i, v := range all {
 			if err := ctx.Err(); err != nil {
 				return samples, err
 			}
@@ -103,7 +100,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 }
 
 // once times n runs of v.
-func once(v Variant, n int) (time.Duration, error) {
+func once(v Contender, n int) (time.Duration, error) {
 	if v.Prepare != nil {
 		v.Prepare()
 	}
@@ -118,7 +115,7 @@ func once(v Variant, n int) (time.Duration, error) {
 
 // warm runs v until the time has passed, since idle processors would slow what follows,
 // and returns what the last run took.
-func warm(v Variant, least time.Duration) (last time.Duration, err error) {
+func warm(v Contender, least time.Duration) (last time.Duration, err error) {
 	for start := time.Now(); err == nil; {
 		if last, err = once(v, 1); time.Since(start) >= least {
 			break
@@ -127,20 +124,15 @@ func warm(v Variant, least time.Duration) (last time.Duration, err error) {
 	return last, err
 }
 
-// Contender is one way to do a piece of work.
-type Contender struct {
-	Name   string         // begins with the backend
-	Params map[string]any // its own, beside those of all
-	Run    func() error
-}
-
-// Race measures contenders in turn and returns a result for each, with the parameters of all.
-func Race(ctx context.Context, plan Plan, params map[string]any, all []Contender) ([]Result, error) {
-	variants := make([]Variant, len(all))
-	for i, c := range all {
-		variants[i] = Variant{Run: c.Run, Spins: spins(c.Name, blas.Threads())}
+// Race measures contenders in turn and adds a result for each, with the parameters of all, once finish has seen them. The
+// backend of those that do not say so is their name.
+func (e *Env) Race(
+	ctx context.Context, plan Plan, params map[string]any, all []Contender, finish func(results []Result),
+) error {
+	for i := range all {
+		all[i].Spins = all[i].Spins || blas.Threads() > 1 && strings.HasPrefix(all[i].Name, "openblas")
 	}
-	samples, err := Interleave(ctx, plan, variants)
+	samples, err := Interleave(ctx, plan, all)
 	var results []Result
 	for i, c := range all {
 		if len(samples[i]) == 0 {
@@ -152,10 +144,7 @@ func Race(ctx context.Context, plan Plan, params map[string]any, all []Contender
 		r.Time(samples[i])
 		results = append(results, r)
 	}
-	return results, err
-}
-
-// spins reports whether a backend's threads wait busily after a call.
-func spins(backend string, threads int) bool {
-	return threads > 1 && strings.HasPrefix(backend, "openblas")
+	finish(results)
+	e.Add(results...)
+	return err
 }

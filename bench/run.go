@@ -1,5 +1,3 @@
-// This file runs cases one after the other, less the units that an earlier run completed.
-
 package bench
 
 import (

@@ -1,5 +1,3 @@
-// This file has learning curves whose tails are missing.
-
 package data
 
 import (

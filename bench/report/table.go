@@ -1,17 +1,16 @@
-// This file writes results as tables of text, in Go's benchmark format, and as pictures.
-
 package report
 
 import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/internal/files/picture"
+	"github.com/iokl/iokl/internal/files/page"
 )
 
 // column is one column of a table of results: its heading and the text of a
@@ -34,29 +33,53 @@ func WriteTable(w io.Writer, f *bench.File) error {
 	return nil
 }
 
-// columnsOf returns the columns in which at least one of the results has something to say.
-func columnsOf(group []bench.Result) []column {
+// resultTable has a line for each result, and a column for each parameter that differs, and for each figure that at least
+// one of them has.
+func resultTable(group []bench.Result) *page.Table {
 	cols := []column{{"name", func(r bench.Result) string { return r.Name }}}
 	for _, key := range varying(group) {
 		cols = append(cols, column{key, func(r bench.Result) string { return r.Param(key) }})
 	}
-	for _, c := range fixedColumns {
-		if slices.ContainsFunc(group, func(r bench.Result) bool { return c.cell(r) != "" }) {
-			cols = append(cols, c)
-		}
-	}
+	cols = append(cols, fixedColumns...)
 	for _, key := range metricKeys(group) {
 		cols = append(cols, column{key, func(r bench.Result) string {
 			if v, ok := r.Metrics[key]; ok {
-				return bench.Short(v)
+				return short(v)
 			}
 			return ""
 		}})
 	}
-	if slices.ContainsFunc(group, func(r bench.Result) bool { return noteColumn.cell(r) != "" }) {
-		cols = append(cols, noteColumn)
+	cols = slices.DeleteFunc(append(cols, column{"", notes}), func(c column) bool {
+		return !slices.ContainsFunc(group, func(r bench.Result) bool { return c.cell(r) != "" })
+	})
+	t := &page.Table{Sort: true}
+	for _, c := range cols {
+		t.Head = append(t.Head, c.head)
 	}
-	return cols
+	for _, r := range group {
+		row := page.Row{Title: r.Rerun}
+		for _, c := range cols {
+			row.Cells = append(row.Cells, page.Dash(strings.TrimSpace(c.cell(r))))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// short is v with three significant digits, integers in full.
+func short(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// share is v in percent, "" unless it is positive.
+func share(v float64) string {
+	if v > 0 {
+		return fmt.Sprintf("%.0f %%", 100*v)
+	}
+	return ""
 }
 
 var fixedColumns = []column{
@@ -65,9 +88,9 @@ var fixedColumns = []column{
 	{"max", func(r bench.Result) string { return several(r, r.Max) }},
 	{"to 0.1 %", func(r bench.Result) string { return bench.Optional(r.SecondsTo) }},
 	{"GFLOP/s", func(r bench.Result) string { return bench.Positive(r.GFlops) }},
-	{"of peak", func(r bench.Result) string { return bench.Percent(r.OfPeak) }},
+	{"of peak", func(r bench.Result) string { return share(r.OfPeak) }},
 	{"GB/s", func(r bench.Result) string { return bench.Positive(r.GBytes) }},
-	{"of memory", func(r bench.Result) string { return bench.Percent(r.OfBandwidth) }},
+	{"of memory", func(r bench.Result) string { return share(r.OfBandwidth) }},
 	{"accuracy", func(r bench.Result) string {
 		if r.Accuracy == nil {
 			return ""
@@ -84,19 +107,20 @@ var fixedColumns = []column{
 	{"residual", func(r bench.Result) string { return bench.Optional(r.Residual) }},
 }
 
-var noteColumn = column{"", func(r bench.Result) string {
-	var notes []string
+// notes say what qualifies a result.
+func notes(r bench.Result) string {
+	var all []string
 	if r.Stopped {
-		notes = append(notes, "stopped at its budget")
+		all = append(all, "stopped at its budget")
 	}
 	if r.Noisy {
-		notes = append(notes, "noisy")
+		all = append(all, "noisy")
 	}
 	if r.Error != "" {
-		notes = append(notes, r.Error)
+		all = append(all, r.Error)
 	}
-	return strings.Join(notes, "; ")
-}}
+	return strings.Join(all, "; ")
+}
 
 // varying lists the parameters that differ within the group.
 func varying(group []bench.Result) []string {
@@ -193,15 +217,4 @@ func units(r bench.Result) string {
 		}
 	}
 	return b.String()
-}
-
-// Draw draws every picture that the results have the numbers for into dir, each
-// as PNG and SVG, and returns the names of the files.
-func Draw(f *bench.File, dir string) ([]string, error) {
-	var figures []picture.Figure
-	for _, group := range f.ByCase() {
-		figures = append(figures, bench.Figures(group, f)...)
-	}
-	unnamed := func(f picture.Figure) bool { return f.Name == "" }
-	return picture.SaveAll(dir, slices.DeleteFunc(figures, unnamed))
 }

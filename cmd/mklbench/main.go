@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
-	_ "github.com/iokl/iokl/bench/cases" // registers every case
 	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/interrupt"

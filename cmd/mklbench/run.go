@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/cases"
 	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/cli"
@@ -111,7 +112,7 @@ func newListCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
 				var all []map[string]string
-				for _, c := range bench.Cases() {
+				for _, c := range cases.All {
 					all = append(all, map[string]string{
 						"name": c.Name, "length": c.Length(), "description": c.Does,
 					})
@@ -119,7 +120,7 @@ func newListCmd() *cobra.Command {
 				return writeJSON(cmd, map[string]any{"cases": all})
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, c := range bench.Cases() {
+			for _, c := range cases.All {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Length(), c.Does)
 			}
 			return w.Flush()
@@ -167,7 +168,7 @@ func newRunCmd() *cobra.Command {
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
-	cases, err := bench.Select(args)
+	cases, err := bench.Select(cases.All, args)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,3 @@
-// This file prints what a fit found, as JSON and in words, and says what the output kernel of each kernel does.
-
 package results
 
 import (
@@ -16,7 +14,6 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/files/picture"
 	"github.com/iokl/iokl/linop"
 )
@@ -70,7 +67,21 @@ func (r *Fit) Write(w io.Writer) error {
 	if err := Columns(w, "fit", r, 0); err != nil {
 		return err
 	}
-	return status.Failure(kernelTable(r.Of).WriteText(w, 15))
+	return status.Failure(words.Table("kernels.csv", r).WriteText(w, 15))
+}
+
+// named is a number with the name of what it is of, and its share of the sum.
+type named struct {
+	Name         string
+	Value, Share float64
+}
+
+// ByWeight are the kernels of weight, the largest first.
+func (l *learned) ByWeight() (all []named) {
+	for _, j := range largestFirst(l.Eta) {
+		all = append(all, named{kernelLabel(l.Kernels[j], l.Of.InputNames()), l.Eta[j], l.Eta[j] / floats.Sum(l.Eta)})
+	}
+	return all
 }
 
 // largestFirst lists the positive elements of v, the largest first.
@@ -141,19 +152,18 @@ func couplings(model *iokl.Model) (out []coupling) {
 	return out
 }
 
-// couplingWords says of each kernel with an output kernel of its own which outputs that makes vary most, and which pair
+// CouplingWords say of each kernel with an output kernel of its own which outputs that makes vary most, and which pair
 // it couples most.
-func couplingWords(model *iokl.Model) (words []string) {
+func (l *learned) CouplingWords() (texts []string) {
 	const most = 3
-	names := model.LearnedOutputs()
-	for _, c := range couplings(model) {
-		own, top, pair := make([]float64, len(names)), 0.0, [2]int{}
+	names := l.Of.LearnedOutputs()
+	for _, c := range couplings(l.Of) {
+		own, top := make([]float64, len(names)), pair{}
 		for i := range names {
-			row := blas.Row(c.L, i)
-			own[i] = row[i]
+			own[i] = blas.Row(c.L, i)[i]
 			for j := range i {
-				if v := math.Abs(row[j]); v > top {
-					top, pair = v, [2]int{j, i}
+				if v := blas.Row(c.L, i)[j]; math.Abs(v) > math.Abs(top.R) {
+					top = pair{names[j], names[i], v / math.Sqrt(own[i]*own[j])}
 				}
 			}
 		}
@@ -162,16 +172,14 @@ func couplingWords(model *iokl.Model) (words []string) {
 		for _, i := range idx[:min(most, len(idx))] {
 			moved = append(moved, fmt.Sprintf("%s %.0f %%", names[i], 100*own[i]/floats.Sum(own)))
 		}
-		text := fmt.Sprintf("%s has %.0f %% of the variation; it moves %s", c.kernel, 100*c.share,
-			strings.Join(moved, ", "))
-		if top > 0 {
-			i, j := pair[0], pair[1]
-			text += fmt.Sprintf(", and couples %s and %s most (%+.2f)", names[i], names[j],
-				blas.Row(c.L, j)[i]/math.Sqrt(own[i]*own[j]))
-		}
-		words = append(words, text+".")
+		texts = append(texts, say("coupling", struct {
+			pair
+			Kernel string
+			Share  float64
+			Moved  []string
+		}{top, c.kernel, c.share, moved}))
 	}
-	return words
+	return texts
 }
 
 // couplingHeats show the L_j, divided by the deviations √(ΣL_j)_aa of both outputs, so that they
@@ -196,18 +204,4 @@ func couplingHeats(model *iokl.Model) []*picture.Heat {
 		heats = append(heats, &h)
 	}
 	return heats
-}
-
-// couplingSection says which kernel couples which outputs.
-func couplingSection(model *iokl.Model) page.Section {
-	s := section("couplings", "Which kernel couples which outputs", page.List(couplingWords(model)))
-	if n := len(model.LearnedOutputs()); len(s.Blocks) > 0 && n > 1 && n <= maxMapped {
-		var figures []picture.Figure
-		for _, h := range couplingHeats(model) {
-			figures = append(figures, h.Figure(""))
-		}
-		s.Add(page.Classed("soft", "The maps add up to that of L: on the diagonal stands the share of an output's "+
-			"variation that is the kernel's."), page.SmallCharts(figures))
-	}
-	return s
 }

@@ -1,5 +1,3 @@
-// This file says what a causal graph tells: how each edge acts, which can be relied on, what others' past gains.
-
 package results
 
 import (
@@ -58,8 +56,8 @@ func (r *Graph) response(k int) *granger.Response {
 	return nil
 }
 
-// steps is after how many steps edge k acts, "" where that is not known.
-func (r *Graph) steps(k int) string {
+// Steps is after how many steps edge k acts, "" where that is not known.
+func (r *Graph) Steps(k int) string {
 	switch q := r.response(k); {
 	case q != nil:
 		return fmt.Sprint(q.Delay)
@@ -69,8 +67,8 @@ func (r *Graph) steps(k int) string {
 	return ""
 }
 
-// how says in which direction edge k moves its target.
-func (r *Graph) how(k int) string {
+// How says in which direction edge k moves its target.
+func (r *Graph) How(k int) string {
 	q := r.response(k)
 	if q == nil || len(q.Effect) == 0 {
 		return ""
@@ -84,12 +82,15 @@ var directions = map[string]string{
 	"falls, then rises": "lowers, then raises",
 }
 
-// edgeText is edge k in words.
-func (r *Graph) edgeText(k int) string {
-	return say("edge", struct {
-		granger.Link
-		Steps, How string
-	}{r.Edges[k], r.steps(k), r.how(k)})
+// InWords are the edges in words.
+func (r *Graph) InWords() (texts []string) {
+	for k, e := range r.Edges {
+		texts = append(texts, say("edge", struct {
+			granger.Link
+			Steps, How string
+		}{e, r.Steps(k), r.How(k)}))
+	}
+	return texts
 }
 
 // visible is the part of the strongest edge's strength from which on an edge is on the page: weights that
@@ -151,10 +152,10 @@ func (r *Graph) findings() *findings {
 		Graph: r, Possible: n * (n - 1), ByChance: smallP * float64(n*(n-1)), FewShifts: r.NullRounds < leastShifts,
 		Idle: r.idle(), Gains: r.gains(), Windows: r.Missing + r.Samples,
 	}
-	for k := range r.Edges {
-		e := &r.Edges[k]
+	texts := r.InWords()
+	for k, e := range r.Edges {
 		if f.First == "" && !slices.Contains(f.Idle, e.To) {
-			f.First = r.edgeText(k)
+			f.First = texts[k]
 		}
 		if e.Frequency != nil && *e.Frequency >= oftenSelected {
 			f.Selected = append(f.Selected, e.From+" → "+e.To)
@@ -172,8 +173,7 @@ func (r *Graph) findings() *findings {
 }
 
 // verdict says what was found, and how sure it is.
-func (r *Graph) verdict() []string {
-	f := r.findings()
+func (f *findings) verdict() []string {
 	return []string{say("influences", f), say("strongest", f), say("sureness", f)}
 }
 
@@ -202,6 +202,9 @@ func (r *Graph) gains() *gains {
 
 // An edge can be relied on where so many resamples select it, and chance makes one as large so rarely.
 const oftenSelected, smallP, leastShifts = 0.9, 0.05, 19
+
+// Reliable reports whether some edge passes.
+func (r *Graph) Reliable() bool { return slices.ContainsFunc(r.Edges, passes) }
 
 // passes reports whether an edge can be relied on by all that was measured about it, which something was.
 func passes(e granger.Link) bool {

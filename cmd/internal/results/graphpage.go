@@ -1,5 +1,3 @@
-// This file has the sections of a page about a causal graph.
-
 package results
 
 import (
@@ -16,115 +14,65 @@ import (
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
-// Page is the page of a causal graph.
+// Page is the page of a causal graph: the network beside the table of edges, tools that filter both, and what is known
+// of them.
 func (r *Graph) Page(path string) Subject {
-	s, r := Subject{name: filepath.Base(path), kind: "Causal graph"}, r.withoutWeak()
-	s.verdict, s.figures = r.verdict(), facts("graph figures", r)
+	f := r.withoutWeak().findings()
 	h := fnv.New32a()
 	h.Write([]byte(path))
-	id := fmt.Sprintf("edges-%x", h.Sum32())
-	nodes := section("nodes", "Node by node", page.Classed("soft", "Errors are root mean squares on held-out time "+
-		"points, in standard deviations of each series."), nodeTable(r).HTML())
-	doubted := section("doubts", "What to be careful about", page.List(r.doubtTexts()))
-	s.add(explorer(r, id), inWords(r), responses(r), nodes, simultaneous(r), doubted, ahead(r))
-	s.add(rerun(r.Command, facts("graph settings", r)))
-	return s
+	edges, at, texts := words.Table("edges.csv", f), f.places(), f.InWords()
+	edges.ID, edges.Sort, edges.File = fmt.Sprintf("edges-%x", h.Sum32()), true, "edges.csv"
+	w := &picture.Network{Title: fmt.Sprintf("%d arrows from cause to effect", len(f.Edges)), Nodes: f.Nodes}
+	for k, e := range f.Edges {
+		line := fmt.Sprintf("%s-%d", edges.ID, k)
+		edges.Rows[k].Data, edges.Rows[k].Title = line, texts[k]
+		w.Edges = append(w.Edges, picture.Edge{
+			From: at[e.From], To: at[e.To], Strength: e.Norm, Dash: f.How(k) == "lowers", Line: line, Note: texts[k],
+		})
+	}
+	return Subject{
+		name: filepath.Base(path), kind: "Causal graph", verdict: f.verdict(), figures: words.Facts("graph figures", f),
+		sections: words.Sections("graph page", f, map[string]page.Block{
+			"tools": page.Tools(edges.ID, filters(f, edges)), "network": page.Network(w), "edges": edges.Block(),
+			"curves": page.SmallCharts(f.Curves()), "ahead": page.SmallCharts(ahead(f)),
+		}),
+	}
 }
-
-// edgeTable has a row for each edge, and tells what is known of it.
-func edgeTable(r *Graph, id string) *page.Table {
-	t := &page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength", "norm"}}
-	if r.StabilityRounds > 0 {
-		t.Head = append(t.Head, selectedHead)
-	}
-	if r.NullRounds > 0 {
-		t.Head = append(t.Head, chanceHead)
-	}
-	t.Head = append(t.Head, stepsHead, "how")
-	for k, e := range r.Edges {
-		cells := []page.Cell{
-			{Text: e.From + " → " + e.To, Sort: e.From + " → " + e.To},
-			{Text: fmt.Sprintf("%.4f", e.Strength), Sort: page.Key(e.Strength)},
-			{Text: fmt.Sprintf("%.4f", e.Norm), Sort: page.Key(e.Norm)},
-		}
-		if r.StabilityRounds > 0 {
-			cells = append(cells, optional(e.Frequency, 100, "%.0f %%"))
-		}
-		if r.NullRounds > 0 {
-			cells = append(cells, optional(e.PValue, 1, "%.3g"))
-		}
-		cells = append(cells, page.Cell{Text: r.steps(k), Sort: r.steps(k)}, page.Cell{Text: r.how(k), Sort: r.how(k)})
-		t.Rows = append(t.Rows, page.Row{Cells: cells, Data: fmt.Sprintf("%s-%d", id, k), Title: r.edgeText(k)})
-	}
-	return t
-}
-
-// Headings of columns that edges are filtered by.
-const selectedHead, chanceHead, stepsHead = "selected", "p", "after steps"
 
 // filters choose edges of the table; where some edge can be relied on, those that can.
-func filters(r *Graph, t *page.Table, reliable bool) []page.Tool {
+func filters(f *findings, t *page.Table) []page.Tool {
 	top := 0.0
-	for _, e := range r.Edges {
+	for _, e := range f.Edges {
 		top = max(top, e.Norm)
 	}
 	top = ceiling(cmp.Or(top, 1))
+	often, unlikely := 0.0, 1.0
+	if f.Reliable() {
+		often, unlikely = 100*oftenSelected, smallP
+	}
 	tools := []page.Tool{
 		{Label: "name contains", Rule: "has"},
 		{Label: "norm at least", Column: 2, Rule: "least", Max: top, Step: top / 100},
 	}
-	for column, head := range t.Head {
-		tool := page.Tool{Column: column}
-		switch {
-		case head == selectedHead:
-			tool.Label, tool.Rule, tool.Max, tool.Step = "selected in at least (%)", "least", 100, 1
-			if reliable {
-				tool.Value = 100 * oftenSelected
-			}
-		case head == chanceHead:
-			tool.Label, tool.Rule, tool.Max, tool.Step, tool.Value = "p at most", "most", 1, 0.005, 1
-			if reliable {
-				tool.Value = smallP
-			}
-		case head == stepsHead && r.Lag > 1:
-			tool.Label = "after steps"
-			for k := range r.Lag {
-				tool.Options = append(tool.Options, fmt.Sprint(k+1))
-			}
-		default:
-			continue
-		}
-		tools = append(tools, tool)
-	}
-	return tools
-}
-
-// explorer is the network beside the table of edges, and what filters both.
-func explorer(r *Graph, id string) page.Section {
-	s := section("edges", "Who drives whom")
-	if len(r.Edges) == 0 {
-		return s
-	}
-	at, t := r.places(), edgeTable(r, id)
-	w := picture.Network{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
-	for k, e := range r.Edges {
-		w.Edges = append(w.Edges, picture.Edge{
-			From: at[e.From], To: at[e.To], Strength: e.Norm,
-			Dash: r.how(k) == "lowers", Line: t.Rows[k].Data, Note: t.Rows[k].Title,
+	if f.StabilityRounds > 0 {
+		tools = append(tools, page.Tool{
+			Label: "selected in at least (%)", Column: slices.Index(t.Head, "selected"), Rule: "least", Max: 100, Step: 1,
+			Value: often,
 		})
 	}
-	reliable := slices.ContainsFunc(r.Edges, passes)
-	s.Add(page.Classed("soft", say("arrows", reliable)))
-	s.Add(page.Tools(id, filters(r, t, reliable)), w.HTML(), t.HTML())
-	return s
-}
-
-// optional is a cell that may have no number.
-func optional(v *float64, factor float64, format string) page.Cell {
-	if v == nil {
-		return page.Cell{Text: "–", Sort: "–"}
+	if f.NullRounds > 0 {
+		tools = append(tools, page.Tool{
+			Label: "p at most", Column: slices.Index(t.Head, "p"), Rule: "most", Max: 1, Step: 0.005, Value: unlikely,
+		})
 	}
-	return page.Cell{Text: fmt.Sprintf(format, factor**v), Sort: page.Key(factor * *v)}
+	if f.Lag > 1 {
+		steps := page.Tool{Label: "after steps", Column: slices.Index(t.Head, "after steps")}
+		for k := range f.Lag {
+			steps.Options = append(steps.Options, fmt.Sprint(k+1))
+		}
+		tools = append(tools, steps)
+	}
+	return tools
 }
 
 // ceiling is v with two digits, rounded up.
@@ -133,103 +81,63 @@ func ceiling(v float64) float64 {
 	return math.Ceil(v/unit) * unit
 }
 
-// inWords has a sentence for each of the strongest edges.
-func inWords(r *Graph) page.Section {
-	s := section("words", "The strongest influences in words")
-	const most = 20
-	var texts []string
-	for k := range r.Edges[:min(most, len(r.Edges))] {
-		texts = append(texts, r.edgeText(k))
-	}
-	s.Add(page.List(texts))
-	if more := len(r.Edges) - most; more > 0 {
-		s.Add(page.Classed("soft", fmt.Sprintf("%d more are in the table above.", more)))
-	}
-	return s
-}
+// mostSmall is the number of small charts in a section.
+const mostSmall = 12
 
-// responses show how the strongest edges act, and at which lags.
-func responses(r *Graph) page.Section {
-	s := section("responses", "How causes act")
-	const most = 12
-	var figures []picture.Figure
-	for k := range r.Responses[:min(most, len(r.Responses))] {
-		q := &r.Responses[k]
+// Curves show how the strongest edges act, and at which lags.
+func (r *Graph) Curves() (figures []picture.Figure) {
+	for _, q := range r.Responses[:min(mostSmall, len(r.Responses))] {
 		if len(q.At) == 0 {
 			continue
 		}
-		c := picture.Chart{
-			Title: q.From + " → " + q.To, X: q.From + ", " + Counted(q.Delay, "step") + " before",
-			Y: "standard deviations", Curves: []picture.Curve{{Name: "effect", Line: true}},
-		}
-		for i, x := range q.At {
-			c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: x, Y: q.Effect[i]})
-		}
-		f := c.Figures("")
+		f := picture.Chart{
+			Title: q.From + " → " + q.To, X: q.From + ", " + page.Counted(q.Delay, "step") + " before",
+			Y: "standard deviations", Curves: []picture.Curve{{Line: true, XY: picture.XY(q.At, q.Effect)}},
+		}.Figures("")
 		f[0].Legend = nil
 		figures = append(figures, f...)
 	}
-	if figures != nil {
-		s.Add(page.Classed("soft", "What the model adds to the effect, in its standard deviations, at each value of "+
-			"the cause, the other values of the cause at their mean."), page.SmallCharts(figures))
-	}
-	if r.Lag > 1 && len(r.Responses) > 0 {
-		t := table("lags.csv", r)
-		t.Caption = "How much the effect changes when the values so many steps back are shuffled in time, in " +
-			"standard deviations of the effect:"
-		s.Add(t.HTML())
-	}
-	return s
+	return figures
 }
 
-// nodeTable has what each node gives and takes, and its forecasts.
-func nodeTable(r *Graph) *page.Table {
-	t := &page.Table{Sort: true, File: "nodes.csv", Head: []string{
-		"node", "drives", "strength in all", "driven by",
-		"strength in all", "held-out error", "with its own past alone",
-	}}
-	at, drives, driven := r.places(), map[string]int{}, map[string]int{}
-	for _, e := range r.Edges {
-		drives[e.From]++
-		driven[e.To]++
-	}
+// nodeRow is what a node gives and takes, and its errors, on the model and on its own past alone.
+type nodeRow struct {
+	Node           string
+	Out, In        float64
+	Drives, Driven int
+	Errors         []*float64
+}
+
+// NodeRows are the nodes, those that drive others most first.
+func (r *Graph) NodeRows() (rows []nodeRow) {
+	at := r.places()
 	for _, c := range r.Central {
 		i, known := at[c.Node]
 		if !known {
 			continue
 		}
-		row := page.Texts(c.Node, fmt.Sprint(drives[c.Node]), fmt.Sprintf("%.3f", c.Out), fmt.Sprint(driven[c.Node]),
-			fmt.Sprintf("%.3f", c.In))
-		row.Cells = append(row.Cells, optional(r.RMSE[i], 1, "%.3f"), optional(r.RMSEOwn[i], 1, "%.3f"))
-		t.Rows = append(t.Rows, row)
+		row := nodeRow{Node: c.Node, Out: c.Out, In: c.In, Errors: []*float64{r.RMSE[i], r.RMSEOwn[i]}}
+		for _, e := range r.Edges {
+			if e.From == c.Node {
+				row.Drives++
+			}
+			if e.To == c.Node {
+				row.Driven++
+			}
+		}
+		rows = append(rows, row)
 	}
-	return t
+	return rows
 }
 
-// simultaneous lists what moves together within a step.
-func simultaneous(r *Graph) page.Section {
-	s := section("simultaneous", "Moving together within one step")
-	if len(r.Simultaneous) > 0 {
-		s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not "+
-			"observed drives both. The data do not tell which: no arrow is drawn for it."),
-			table("simultaneous.csv", r).HTML())
-	}
-	return s
-}
-
-// ahead has the forecasts: a chart of each of the first series with its interval, and a table of all.
-func ahead(r *Graph) page.Section {
-	s := section("forecasts", "Forecasts")
-	if len(r.Forecast) == 0 {
-		return s
-	}
-	const most = 12
+// ahead are charts of the forecasts of the first series, with their intervals.
+func ahead(f *findings) (figures []picture.Figure) {
 	var charts []*picture.Chart
-	for _, f := range r.Forecast {
-		k := slices.IndexFunc(charts, func(c *picture.Chart) bool { return c.Title == f.Series })
+	for _, q := range f.Forecast {
+		k := slices.IndexFunc(charts, func(c *picture.Chart) bool { return c.Title == q.Series })
 		if k < 0 {
 			k, charts = len(charts), append(charts, &picture.Chart{
-				Title: f.Series, X: "steps after the last row", Y: f.Series,
+				Title: q.Series, X: "steps after the last row", Y: q.Series,
 				Curves: []picture.Curve{
 					{Name: "forecast", Line: true},
 					{Name: "from", Line: true},
@@ -237,17 +145,14 @@ func ahead(r *Graph) page.Section {
 				},
 			})
 		}
-		for i, v := range []float64{f.Value, f.Lo, f.Hi} {
+		for i, v := range []float64{q.Value, q.Lo, q.Hi} {
 			curve := &charts[k].Curves[i]
-			curve.XY = append(curve.XY, plotter.XY{X: float64(f.Step), Y: v})
+			curve.XY = append(curve.XY, plotter.XY{X: float64(q.Step), Y: v})
 		}
 	}
-	var figures []picture.Figure
-	for _, c := range charts[:min(most, len(charts))] {
-		if len(c.Curves[0].XY) > 1 {
-			figures = append(figures, c.Figures("")...)
-		}
+	for _, c := range charts[:min(mostSmall, len(charts))] {
+		c.DropShort()
+		figures = append(figures, c.Figures("")...)
 	}
-	s.Add(page.Text(say("forecasts", r.findings())), page.SmallCharts(figures), table("forecasts.csv", r).HTML())
-	return s
+	return figures
 }

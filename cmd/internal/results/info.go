@@ -1,5 +1,3 @@
-// This file prints what info tells, and lists the training rows that the other rows do not predict.
-
 package results
 
 import (
@@ -63,23 +61,25 @@ func (r *Info) Write(w io.Writer) error {
 	if err := Columns(w, "info", r, 0); err != nil {
 		return err
 	}
-	model := r.Of
-	if err := kernelTable(model).WriteText(w, 25); err != nil {
+	if err := words.Table("kernels.csv", r).WriteText(w, 25); err != nil {
 		return status.Failure(err)
 	}
 	for _, part := range []struct {
-		title string
-		words []string
-		table *page.Table
+		title, table string
+		texts        []string
 	}{
-		{title: "inputs by relevance (how much kernels vary with each)", table: relevanceTable(model)},
-		{"outputs", outputWords(model), outputTable(model)},
-		{title: "kernels with an output kernel of their own", words: couplingWords(model)},
+		{"inputs by relevance (how much kernels vary with each)", "relevance.csv", nil},
+		{"outputs", "outputs.csv", r.OutputWords()},
+		{"kernels with an output kernel of their own", "", r.CouplingWords()},
 	} {
-		if part.words != nil || part.table != nil && part.table.Rows != nil {
-			fmt.Fprintf(w, "\n%s\n", strings.Join(append([]string{part.title}, part.words...), "\n"))
+		t := new(page.Table)
+		if part.table != "" {
+			t = words.Table(part.table, r)
 		}
-		if err := part.table.WriteText(w, 10); err != nil {
+		if part.texts != nil || t.Rows != nil {
+			fmt.Fprintf(w, "\n%s\n", strings.Join(append([]string{part.title}, part.texts...), "\n"))
+		}
+		if err := t.WriteText(w, 10); err != nil {
 			return status.Failure(err)
 		}
 	}
@@ -98,12 +98,6 @@ func (r *Info) Terms() (names []string) {
 		names = append(names, kernelLabel(name, r.Inputs))
 	}
 	return append(names, "residuals")
-}
-
-// pair is two outputs and their correlation.
-type pair struct {
-	i, j int
-	r    float64
 }
 
 // couples reports whether L was learned or is a kernel between outputs, and so says something about these.

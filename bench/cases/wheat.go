@@ -1,0 +1,244 @@
+package cases
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+)
+
+// wheatSplits is how often 30 % of the cells are hidden.
+const wheatSplits = 50
+
+// filler predicts all cells from those of Z that are not NaN.
+type filler func(Z blas.General) (*mat.Dense, error)
+
+// runWheat predicts the yields of 599 lines from pedigree and markers. The score is the
+// correlation of predicted and observed yields of an environment: over all lines, each
+// predicted without its fold, or over the hidden cells of a split, averaged over splits.
+// Variance components are those of the cells that a split shows.
+func runWheat(ctx context.Context, env *bench.Env) error {
+	grams, Y, folds, err := wheatData(env)
+	if err != nil {
+		return err
+	}
+	opt := iokl.Options{Learn: "likelihood", Seed: env.Seed, Backend: env.Backend, Tol: 1e-2}
+	for _, c := range []struct {
+		name    string
+		predict filler
+	}{
+		{"iokl, pedigree and markers", func(Z blas.General) (*mat.Dense, error) { return fill(ctx, grams, Z, opt) }},
+		{"iokl, each environment alone", func(Z blas.General) (*mat.Dense, error) {
+			F := mat.NewDense(Z.Rows, Z.Cols, nil)
+			for j := range Z.Cols {
+				one, err := fill(ctx, grams, blas.View(Z, 0, j, Z.Rows, 1), opt)
+				if err != nil {
+					return nil, err
+				}
+				F.SetCol(j, one.RawMatrix().Data)
+			}
+			return F, nil
+		}},
+	} {
+		var means, errors []float64
+		r, err := env.Time(c.name, map[string]any{"scheme": env.Part, "lines": Y.Rows}, func() (err error) {
+			if env.Part == "cv1" {
+				means, err = wheatLines(env, Y, folds, c.predict)
+			} else {
+				means, errors, err = wheatCells(env, Y, c.predict)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for j, v := range means {
+			r.Metric(fmt.Sprintf("r%d", j+1), v)
+		}
+		for j, v := range errors {
+			r.Metric(fmt.Sprintf("standard error of r%d", j+1), v)
+		}
+		env.Log("  %s, %s: %.3f, standard errors %.3f", env.Part, c.name, means, errors)
+	}
+	return nil
+}
+
+// wheatWeights are those of pedigree, linear kernel, Gaussian and Gaussian of standardised markers in their mean.
+var wheatWeights = [...]float64{0.5, 0.5, 1, 1}
+
+// wheatData returns the Gram matrices of the mean of the kernels, centred and of mean diagonal 1, and of
+// the lines themselves; the yields, and the fold of every line.
+func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int, err error) {
+	tables := map[string]blas.General{}
+	for _, name := range []string{"A.npy", "X.csv.gz", "Y.csv", "sets.csv"} {
+		t, err := data.Read(env, "wheat", name)
+		if err != nil {
+			return nil, Y, nil, err
+		}
+		tables[name] = t.Data
+	}
+	Y = tables["Y.csv"]
+	for i := range Y.Rows {
+		folds = append(folds, int(blas.Row(tables["sets.csv"], i)[0]))
+	}
+	X := tables["X.csv.gz"]
+	scaled, means := blas.Clone(X), data.Means(X)
+	var linear mat.Dense
+	for i := range X.Rows {
+		for j, p := range means { // a marker is 0 or 1, of variance p(1 − p)
+			blas.Row(X, i)[j] -= p
+			blas.Row(scaled, i)[j] = blas.Row(X, i)[j] / math.Sqrt(p*(1-p))
+		}
+	}
+	linear.Mul(blas.Dense(X), blas.Dense(X).T())
+	kernels := []*mat.Dense{
+		centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled)),
+	}
+	K, one := mat.NewDense(Y.Rows, Y.Rows, nil), mat.NewDense(Y.Rows, Y.Rows, nil)
+	for i := range Y.Rows {
+		one.Set(i, i, 1)
+	}
+	for j, w := range wheatWeights {
+		blas.AddScaled(K.RawMatrix(), w, kernels[j].RawMatrix())
+	}
+	return []mat.Matrix{centred(K), one}, Y, folds, nil
+}
+
+// gaussian is exp(−2·d²/median) for the distances d of the rows of X.
+func gaussian(X blas.General) *mat.Dense {
+	K := mat.NewDense(X.Rows, X.Rows, nil)
+	K.Mul(blas.Dense(X), blas.Dense(X).T())
+	var squares, all []float64
+	for i := range X.Rows {
+		squares = append(squares, K.At(i, i))
+	}
+	K.Apply(func(i, j int, v float64) float64 {
+		d := squares[i] + squares[j] - 2*v
+		if i < j {
+			all = append(all, d)
+		}
+		return d
+	}, K)
+	median := bench.Median(all)
+	K.Apply(func(_, _ int, d float64) float64 { return math.Exp(-2 * d / median) }, K)
+	return K
+}
+
+// centred is K with rows and columns of mean 0, and mean diagonal 1.
+func centred(K *mat.Dense) *mat.Dense {
+	l, _ := K.Dims()
+	means := data.Means(K.RawMatrix())
+	mean := stat.Mean(means, nil)
+	C := new(mat.Dense)
+	C.Apply(func(i, j int, v float64) float64 { return v - means[i] - means[j] + mean }, K)
+	C.Scale(float64(l)/mat.Trace(C), C)
+	return C
+}
+
+// fill predicts all cells by a fit to those of Z.
+func fill(ctx context.Context, grams []mat.Matrix, Z blas.General, opt iokl.Options) (*mat.Dense, error) {
+	m, err := iokl.FitGram(ctx, grams, blas.Dense(Z), opt)
+	if err != nil {
+		return nil, err
+	}
+	return m.PredictGram(grams)
+}
+
+// wheatLines predicts each line by a fit without its fold.
+func wheatLines(env *bench.Env, Y blas.General, folds []int, predict filler) ([]float64, error) {
+	P, tested := blas.NewGeneral(Y.Rows, Y.Cols), bench.Pick(env, 2, 10)
+	for f := 1; f <= tested; f++ {
+		F, err := predict(withoutFold(Y, folds, f))
+		if err != nil {
+			return nil, err
+		}
+		for i := range Y.Rows {
+			if folds[i] == f {
+				copy(blas.Row(P, i), F.RawRowView(i))
+			}
+		}
+	}
+	return correlations(P, Y, func(i, _ int) bool { return folds[i] <= tested }), nil
+}
+
+// withoutFold is Y without the lines of fold f.
+func withoutFold(Y blas.General, folds []int, f int) blas.General {
+	Z := blas.Clone(Y)
+	for i := range Z.Rows {
+		if folds[i] == f {
+			blas.Fill(blas.View(Z, i, 0, 1, Z.Cols), math.NaN())
+		}
+	}
+	return Z
+}
+
+// wheatCells hides cells as [wheatHidden] does, and returns the mean correlations with their standard errors.
+func wheatCells(env *bench.Env, Y blas.General, predict filler) (mean, deviations []float64, err error) {
+	splits := bench.Pick(env, 2, wheatSplits)
+	r := make([][]float64, Y.Cols)
+	for s := range splits {
+		Z := wheatHidden(Y, rand.New(rand.NewPCG(env.Seed, uint64(s))))
+		F, err := predict(Z)
+		if err != nil {
+			return nil, nil, err
+		}
+		one := correlations(F.RawMatrix(), Y, func(i, j int) bool { return math.IsNaN(blas.Row(Z, i)[j]) })
+		for j, v := range one {
+			r[j] = append(r[j], v)
+		}
+		env.Log("  split %d: %.3f", s+1, one)
+	}
+	for _, v := range r {
+		m, d := stat.MeanStdDev(v, nil)
+		mean, deviations = append(mean, m), append(deviations, stat.StdErr(d, float64(splits)))
+	}
+	return mean, deviations, nil
+}
+
+// wheatHidden hides 30 % of the cells of each environment that Y shows, spread as evenly over the lines as they go, so
+// that the other environments of a line stay: each line lacks one or two of four.
+func wheatHidden(Y blas.General, rng *rand.Rand) blas.General {
+	Z := blas.Clone(Y)
+	var lines []int
+	for j := range Y.Cols {
+		shown := 0
+		for i := range Y.Rows {
+			if !math.IsNaN(blas.Row(Y, i)[j]) {
+				shown++
+			}
+		}
+		for hidden := 0; hidden < 3*shown/10; lines = lines[1:] {
+			if len(lines) == 0 {
+				lines = rng.Perm(Y.Rows)
+			}
+			if cell := &blas.Row(Z, lines[0])[j]; !math.IsNaN(*cell) {
+				*cell = math.NaN()
+				hidden++
+			}
+		}
+	}
+	return Z
+}
+
+// correlations are those of predictions P with Y in each column, over some of the cells.
+func correlations(P, Y blas.General, of func(i, j int) bool) []float64 {
+	r := make([]float64, Y.Cols)
+	for j := range r {
+		var p, y []float64
+		for i := range Y.Rows {
+			if of(i, j) {
+				p, y = append(p, blas.Row(P, i)[j]), append(y, blas.Row(Y, i)[j])
+			}
+		}
+		r[j] = stat.Correlation(p, y, nil)
+	}
+	return r
+}
