@@ -1,7 +1,7 @@
 // Package bench measures the solvers: what a case is, the machine it runs on, how
 // work is timed, and how two runs compare.
 //
-// A [Case] is one value of the list in package cases. It hands [Result] values to [Env.Add] and prints nothing.
+// A [Case] is one value of the list of package cases. It hands [Result] values to [Env.Add] and prints nothing.
 // Everything that a table, a picture or the report shows is in the JSON file of a run. Package report shows it.
 package bench
 
@@ -41,19 +41,16 @@ type Case struct {
 }
 
 // Topics are what the evidence is of, in the order of its page.
-var Topics = []string{Systems, Learning, Rows, Targets, Curves, Fields, Graphs, Intervals}
-
-// The topics of cases.
-const (
-	Systems   = "Linear systems with K⊗L + μI"
-	Learning  = "The paper: kernels, outputs and functions learned together"
-	Rows      = "One target, up to 41,157 rows"
-	Targets   = "Several targets"
-	Curves    = "Learning curves with missing ends"
-	Fields    = "Genomes and soils"
-	Graphs    = "Who drives whom"
-	Intervals = "Intervals"
-)
+var Topics = []string{
+	"Linear systems with K⊗L + μI",
+	"The paper: kernels, outputs and functions learned together",
+	"One target, up to 41,157 rows",
+	"Several targets",
+	"Learning curves with missing ends",
+	"Genomes and soils",
+	"Who drives whom",
+	"Intervals",
+}
 
 // Length says about how long the case takes in full on two processors.
 func (c *Case) Length() string {

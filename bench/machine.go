@@ -16,8 +16,8 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/blas/native"
-	"github.com/iokl/iokl/internal/files/build"
 	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/files/build"
 )
 
 // Machine describes where and with what a run was made.

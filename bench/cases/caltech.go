@@ -109,9 +109,7 @@ func timeToTarget(results []outcome) {
 		}
 		var times []float64
 		for _, trace := range r.traces {
-			if t, ok := reached(trace, func(p bench.Point) bool {
-				return p.Objective != nil && *p.Objective <= best*(1+fraction)
-			}); ok {
+			if t, ok := reached(trace, objectiveOf, best*(1+fraction)); ok {
 				times = append(times, t)
 			}
 		}
@@ -119,19 +117,21 @@ func timeToTarget(results []outcome) {
 			r.SecondsTo = bench.Num(bench.Median(times))
 		}
 		for _, gap := range []float64{1e-2, 1e-3, 1e-4, 1e-6} {
-			if t, ok := reached(r.Trace, func(p bench.Point) bool {
-				return p.RelativeGap != nil && *p.RelativeGap <= gap
-			}); ok {
+			if t, ok := reached(r.Trace, gapOf, gap); ok {
 				r.Metric(fmt.Sprintf("seconds_to_gap_%.0e", gap), t)
 			}
 		}
 	}
 }
 
-// reached is the time of the first point of the trace that passes.
-func reached(trace []bench.Point, pass func(bench.Point) bool) (float64, bool) {
+func objectiveOf(p bench.Point) *float64 { return p.Objective }
+
+func gapOf(p bench.Point) *float64 { return p.RelativeGap }
+
+// reached is the time of the first point of the trace at which the value is at most that.
+func reached(trace []bench.Point, value func(bench.Point) *float64, most float64) (float64, bool) {
 	for _, p := range trace {
-		if pass(p) {
+		if v := value(p); v != nil && *v <= most {
 			return p.Seconds, true
 		}
 	}

@@ -57,6 +57,12 @@ func TestSelect(t *testing.T) {
 		if c.Does == "" {
 			t.Errorf("%s does not say what it does", c.Name)
 		}
+		if c.Run == nil || c.Topic != "" && !slices.Contains(bench.Topics, c.Topic) {
+			t.Errorf("%s has no run, or is of the unknown topic %q", c.Name, c.Topic)
+		}
+	}
+	if len(names) != len(runs) {
+		t.Errorf("%d cases, %d of them with a run", len(names), len(runs))
 	}
 	slices.Sort(names)
 	if u := slices.Compact(slices.Clone(names)); len(u) != len(names) {

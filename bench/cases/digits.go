@@ -3,7 +3,6 @@ package cases
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
@@ -14,106 +13,69 @@ import (
 	"github.com/iokl/iokl/regularizer"
 )
 
-// side is that of an image in pixels, classes the number of digits.
-const side, classes = 8, 10
+// side is that of an image in pixels.
+const side = 8
 
-// digitViews computes what the kernels look at, several views of each image side by side.
-func digitViews(images blas.General) (blas.General, []kernel.Group) {
-	views := []struct {
-		name string
-		of   func(img []float64) []float64
-	}{
-		{"pixels", func(img []float64) []float64 { return img }},
-		{"pooled", pooled},
-		{"rows", func(img []float64) []float64 { return lineSums(img, side, 1) }},
-		{"columns", func(img []float64) []float64 { return lineSums(img, 1, side) }},
-		{"gradients", gradients},
-		{"dct", lowFrequencies},
-		{"border", border},
-	}
-	var groups []kernel.Group
-	first := blas.Row(images, 0)
-	width := 0
-	for _, v := range views {
-		groups = append(groups, nextGroup(v.name, &width, len(v.of(first))))
-	}
-	X := blas.NewGeneral(images.Rows, width)
-	for i := range images.Rows {
-		row := blas.Row(X, i)
-		for k, v := range views {
-			copy(row[groups[k].Columns[0]:], v.of(blas.Row(images, i)))
+// digitViews are what the kernels look at: sums of pixels with weights, so many of each view. The border tells little
+// about the digit.
+var digitViews = []struct {
+	name   string
+	width  int
+	weight func(k, y, x int) float64
+}{
+	{"pixels", 64, func(k, y, x int) float64 { return one(k == y*side+x) }},
+	{"pooled", 16, func(k, y, x int) float64 { return one(k == y/2*4+x/2) }}, // blocks of 2×2
+	{"rows", side, func(k, y, _ int) float64 { return one(k == y) }},
+	{"columns", side, func(k, _, x int) float64 { return one(k == x) }},
+	{"gradients", 112, func(k, y, x int) float64 { // differences of neighbours, to the right and down
+		if k >= 56 {
+			k, y, x = k-56, x, y
 		}
-	}
-	return X, groups
+		return one(k == y*(side-1)+x-1 && x > 0) - one(k == y*(side-1)+x && x < side-1)
+	}},
+	{"dct", len(lowFrequencies), func(k, y, x int) float64 {
+		wave := func(u, x int) float64 { return math.Cos(math.Pi * float64(u) * (float64(x) + 0.5) / side) }
+		return wave(lowFrequencies[k][0], y) * wave(lowFrequencies[k][1], x)
+	}},
+	{"border", 28, func(k, y, x int) float64 {
+		return one(k < 16 && k/8*(side-1) == y && k%8 == x || k >= 16 && (k-16)/6*(side-1) == x && (k-16)%6 == y-1)
+	}},
 }
 
-// pooled are the sums over 2×2 blocks.
-func pooled(img []float64) []float64 {
-	out := make([]float64, 16)
-	for p, v := range img {
-		out[p/side/2*4+p%side/2] += v
-	}
-	return out
-}
-
-// lineSums sums the image along the direction of the given stride, for each line across.
-func lineSums(img []float64, across, along int) []float64 {
-	out := make([]float64, side)
-	for i := range out {
-		for j := range side {
-			out[i] += img[i*across+j*along]
-		}
-	}
-	return out
-}
-
-// gradients are the differences of neighbours, to the right and down.
-func gradients(img []float64) []float64 {
-	var out []float64
-	for y := range side {
-		for x := range side {
-			p := y*side + x
-			if x+1 < side {
-				out = append(out, img[p+1]-img[p])
-			}
-			if y+1 < side {
-				out = append(out, img[p+side]-img[p])
-			}
-		}
-	}
-	return out
-}
-
-// lowFrequencies are the coefficients (u,v), u+v ≤ 5, of the discrete cosine
-// transform but the constant one.
-func lowFrequencies(img []float64) []float64 {
-	wave := func(u, x int) float64 { return math.Cos(math.Pi * float64(u) * (float64(x) + 0.5) / side) }
-	var out []float64
+// lowFrequencies are those of the discrete cosine transform with u+v ≤ 5 but the constant one.
+var lowFrequencies = func() (all [][2]int) {
 	for u := range 6 {
 		for v := range 6 - u {
-			if u+v == 0 {
-				continue
-			}
-			var s float64
-			for p, w := range img {
-				s += w * wave(u, p/side) * wave(v, p%side)
-			}
-			out = append(out, s)
+			all = append(all, [2]int{u, v})
 		}
 	}
-	return out
+	return all[1:]
+}()
+
+// one is 1 where b holds, or 0.
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
-// border are the pixels of the rim, which tell little about the digit.
-func border(img []float64) []float64 {
-	var out []float64
-	for p, v := range img {
-		y, x := p/side, p%side
-		if y == 0 || x == 0 || y == side-1 || x == side-1 {
-			out = append(out, v)
+// viewsOf has the views of each image side by side.
+func viewsOf(be blas.Backend, images blas.General) (blas.General, []kernel.Group) {
+	var groups []kernel.Group
+	width := 0
+	W := blas.NewGeneral(images.Cols, 0)
+	for _, v := range digitViews {
+		groups = append(groups, nextGroup(v.name, &width, v.width))
+		own := blas.NewGeneral(images.Cols, v.width)
+		for p := range own.Rows {
+			for k := range v.width {
+				blas.Row(own, p)[k] = v.weight(k, p/side, p%side)
+			}
 		}
+		W = blas.SideBySide(W, own)
 	}
-	return out
+	return blas.Product(be, false, false, images, W), groups
 }
 
 // digitKernels are twelve kernels on seven views.
@@ -137,7 +99,7 @@ func digitTask(ctx context.Context, env *bench.Env, lambda float64, train func(i
 	if err != nil {
 		return nil, err
 	}
-	X, groups := digitViews(images)
+	X, groups := viewsOf(env.Backend, images)
 	var learn, test []int
 	for i := range labels {
 		switch {
@@ -202,6 +164,6 @@ func digitFigures(group []bench.Result, _ *bench.File) []picture.Figure {
 			c.Point(r.Name, lambda, 100**r.Accuracy)
 		}
 	}
-	c.Curves = slices.DeleteFunc(c.Curves, func(c picture.Curve) bool { return len(c.XY) < 2 })
+	c.DropShort()
 	return c.Figures("digits-lambda")
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // TestDots draws results over their params, ours first, and nothing where no result has the metric.
@@ -20,7 +19,7 @@ func TestDots(t *testing.T) {
 		result("iokl", "b", 0.5, 3),
 		{Case: "c", Name: "other", Params: map[string]any{"set": "z"}},
 	}
-	draw := dots{picture.Chart{Title: "errors"}, [][2]string{{"rmse", ""}}, []string{"set", "cut"}}.figures
+	draw := (&dots{Title: "errors", Metrics: []string{"rmse"}, Params: []string{"set", "cut"}}).figures
 	for range 2 { // the second call starts anew
 		figures := draw(group, nil)
 		if len(figures) != 1 || figures[0].Name != "c" || figures[0].Legend[0].Text != "iokl" {

@@ -96,9 +96,6 @@ type approach struct {
 	budget time.Duration // 0 means none
 }
 
-// fitRepeats is how often a fit is repeated unless that takes seconds.
-const fitRepeats = 5
-
 // errBudget stops a fit that has used its time.
 var errBudget = errors.New("bench: time budget used")
 
@@ -114,12 +111,6 @@ func addAll(env *bench.Env, all []outcome) {
 	for _, o := range all {
 		env.Add(o.Result)
 	}
-}
-
-// again tells whether there is to be another repetition.
-func (r *outcome) again(env *bench.Env) bool {
-	enough := env.Count == 0 && floats.Sum(r.Samples) > bench.Pick(env, 0.5, 5)
-	return !r.ended && !enough && len(r.Samples) < env.Repeats(fitRepeats)
 }
 
 // repeat fits once more.
@@ -141,17 +132,21 @@ func (r *outcome) repeat(ctx context.Context, env *bench.Env, t *task, a approac
 // disturbance of the machine slows all of them. The others go on where one fails. Times
 // exclude the recording of traces and the Gram matrices; they include packing their sum.
 func fitAll(ctx context.Context, env *bench.Env, t *task, approaches []approach) (results []outcome, err error) {
-	all := make([]outcome, len(approaches))
+	all, contenders := make([]outcome, len(approaches)), make([]bench.Contender, len(approaches))
 	for i, a := range approaches {
 		all[i].Result = bench.Result{Name: a.name, Params: t.params(a)}
-	}
-	for range env.Repeats(fitRepeats) {
-		for i, a := range approaches {
-			if ctx.Err() == nil && all[i].again(env) {
+		contenders[i].Run = func() error {
+			if !all[i].ended {
 				all[i].repeat(ctx, env, t, a)
 			}
+			return nil
 		}
 	}
+	plan := bench.Plan{Count: env.Repeats(5)}
+	if env.Count == 0 { // a fit that takes seconds is not repeated
+		plan.Budget = bench.Duration(bench.Pick(env, 0.5, 5))
+	}
+	_, err = bench.Interleave(ctx, plan, contenders)
 	for _, r := range all {
 		if r.Samples != nil {
 			r.Time(r.Samples)
@@ -162,7 +157,7 @@ func fitAll(ctx context.Context, env *bench.Env, t *task, approaches []approach)
 			env.Log("  %s: %.2f s", r.Name, r.Seconds)
 		}
 	}
-	return results, ctx.Err()
+	return results, err
 }
 
 // solve runs the fit once under rec's watch.

@@ -11,7 +11,6 @@ import (
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
-	"github.com/iokl/iokl/internal/files/picture"
 )
 
 // network is a set of series with the graph that made them.
@@ -274,9 +273,3 @@ func dreamNetwork(env *bench.Env, set string) (network, error) {
 	w.truth, err = granger.Truth(w.data.Names, list)
 	return w, err
 }
-
-// graphDots show how well each method ranks the edges of each network; those that differ by their seed share a place.
-var graphDots = dots{
-	Chart:   picture.Chart{Title: "edges found", X: "network", Y: "area under the receiver operating curve"},
-	Metrics: [][2]string{{"auroc", ""}}, Params: []string{"network"},
-}.figures

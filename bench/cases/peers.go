@@ -8,15 +8,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/lanczos"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
 )
 
 //go:embed scripts
@@ -116,4 +123,213 @@ func interpreter(ctx context.Context, script string) (program []string, missing 
 	}
 	return nil, fmt.Sprintf("python3 with %s is not here (Debian: apt-get install %s)", strings.ReplaceAll(modules, ",",
 		" and"), debian)
+}
+
+// inexactTol is the true relative residual that iterative solvers are asked for.
+const inexactTol = 1e-6
+
+// runPeers measures what other programs offer beside ours: the same data, the same number of threads, and the accuracy
+// that each reached.
+func runPeers(ctx context.Context, env *bench.Env) error {
+	if env.Part == "eigsh" {
+		return besideEigsh(ctx, env)
+	}
+	return besideSylvester(ctx, env)
+}
+
+// ours times one way of ours so many times, and lets measures look at its last answer.
+func ours(
+	ctx context.Context, env *bench.Env, params map[string]any, count int, way bench.Contender,
+	measures func(r *bench.Result),
+) error {
+	way.Params = map[string]any{"backend": env.Backend.Name()}
+	plan, last := bench.Plan{Count: env.Repeats(count), Warm: true}, error(nil)
+	run := way.Run
+	way.Run = func() error { last = run(); return last }
+	err := env.Race(ctx, plan, params, []bench.Contender{way}, func(part []bench.Result) {
+		if last == nil && len(part) > 0 {
+			measures(&part[0])
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", way.Name, err)
+	}
+	return nil
+}
+
+// trueResidual is ‖K·C·L + μC − Y‖/‖Y‖ from its definition.
+func trueResidual(env *bench.Env, K, L, C, Y blas.General, mu float64) float64 {
+	R := blas.Product(env.Backend, false, false, K, blas.Product(env.Backend, false, false, C, L))
+	blas.AddScaled(R, mu, C)
+	blas.AddScaled(R, -1, Y)
+	return blas.Frob(R) / blas.Frob(Y)
+}
+
+// besideEigsh finds the smallest eigenvalues of dense symmetric matrices.
+func besideEigsh(ctx context.Context, env *bench.Env) error {
+	for _, n := range bench.Pick(env, []int{500}, []int{500, 1000, 2000, 4000}) {
+		A := data.RandomSymmetric(env, n)
+		op := linop.NewDense(A, env.Backend)
+		for _, count := range []int{1, 3} {
+			for _, tol := range []float64{1e-3, 1e-8} {
+				if err := besideEigshOne(ctx, env, A, op, count, tol); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func besideEigshOne(
+	ctx context.Context, env *bench.Env, A blas.General, op linop.Operator, count int, tol float64,
+) error {
+	params := map[string]any{"problem": "smallest eigenpairs", "n": A.Rows, "count": count, "tol": tol}
+	repeats := 15 // what one run takes depends on its start
+	var w lanczos.Workspace
+	var got lanczos.Result
+	seed := env.Seed
+	run := func() (err error) {
+		seed++
+		got, err = w.Eigs(ctx, op, lanczos.Options{
+			K: count, Block: 1, Which: lanczos.Smallest, Tol: tol, Seed: seed, Backend: env.Backend, MaxIter: 5000,
+		})
+		return err
+	}
+	// in a new process both threads may share a processor until then
+	for start := time.Now(); time.Since(start) < 2*bench.SpinTime; {
+		if err := run(); err != nil {
+			return err
+		}
+	}
+	way := bench.Contender{Name: "iokl lanczos", Run: run}
+	err := ours(ctx, env, params, repeats, way, func(r *bench.Result) {
+		norm := math.Max(math.Abs(got.Values[0]), math.Abs(slices.Max(got.Values)))
+		r.Residual = bench.Num(slices.Max(got.Residuals) / norm)
+		r.Metric("columns_multiplied", float64(got.Applies))
+	})
+	if err != nil {
+		return err
+	}
+	return otherPrograms(ctx, env, peerJob{
+		script: "eigsh.py", params: params, count: repeats, data: map[string]blas.General{"A": A},
+		args: []string{fmt.Sprint(count), fmt.Sprint(tol)},
+	})
+}
+
+// besideSylvester solves K·C·L + λl·C = Y with an L that others can invert.
+func besideSylvester(ctx context.Context, env *bench.Env) error {
+	for _, size := range bench.Pick(env, [][2]int{{300, 20}}, [][2]int{{300, 20}, {1000, 50}, {3000, 100}}) {
+		K, err := data.GaussianGram(ctx, env, size[0])
+		if err != nil {
+			return err
+		}
+		s := peerSystem{env: env, sys: sylvester.System{K: K, L: data.OutputKernel(env, size[1], "full")}}
+		s.K, s.L = blas.NewGeneral(size[0], size[0]), blas.NewGeneral(size[1], size[1])
+		K.Dense(s.K)
+		s.sys.L.Dense(env.Backend, s.L)
+		s.Y, s.C = data.Targets(env, K, size[1]), blas.NewGeneral(size[0], size[1])
+		for _, lambda := range bench.Pick(env, []float64{1e-3}, []float64{1e-2, 1e-4}) {
+			if err := s.beside(ctx, lambda); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// peerSystem is a system that ours and others solve.
+type peerSystem struct {
+	env        *bench.Env
+	sys        sylvester.System
+	K, L, Y, C blas.General // in dense form, the same for all
+}
+
+// beside solves the system at one λ by ours and by others.
+func (s *peerSystem) beside(ctx context.Context, lambda float64) error {
+	l, n := s.K.Rows, s.L.Rows
+	s.sys.Mu = lambda * float64(l)
+	params := map[string]any{"problem": "K·C·L + λl·C = Y", "l": l, "n": n, "lambda": lambda}
+	for _, name := range []string{"auto", "eigen", "tridiagonal"} {
+		tol := 0.0
+		if name == "auto" {
+			tol = inexactTol
+		}
+		way := bench.Contender{Name: "iokl " + name, Run: func() error {
+			blas.Zero(s.C)
+			solver, err := sylvester.New(name, sylvester.Config{Backend: s.env.Backend, Seed: s.env.Seed})
+			if err != nil {
+				return err
+			}
+			_, err = solver.Solve(ctx, s.C, s.sys, s.Y, sylvester.Options{Tol: tol})
+			return err
+		}}
+		if err := ours(ctx, s.env, params, 3, way, func(r *bench.Result) {
+			r.Residual = bench.Num(trueResidual(s.env, s.K, s.L, s.C, s.Y, s.sys.Mu))
+		}); err != nil {
+			return err
+		}
+	}
+	mu := fmt.Sprint(s.sys.Mu)
+	for _, job := range []peerJob{
+		{script: "sylvester.py", args: []string{mu}},
+		{script: "sylvester_torch.py", args: []string{mu, fmt.Sprint(inexactTol)}},
+		{script: "sylvester.m", args: []string{mu, fmt.Sprint(l), fmt.Sprint(n)}},
+	} {
+		if l > 1000 {
+			job.count = 1 // each run takes seconds
+		}
+		job.data, job.params = map[string]blas.General{"K": s.K, "L": s.L, "Y": s.Y}, params
+		if err := otherPrograms(ctx, s.env, job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// besideProgram is how many times as long as ours another program took for the sizes of a problem.
+type besideProgram struct {
+	Problem, Program string
+	Sizes            string // of the first ratio
+	Ratios           []float64
+}
+
+// besideOurs compares our fastest line of each problem with each line of another program.
+func besideOurs(group []bench.Result) (all []besideProgram) {
+	for _, r := range group {
+		ours := bestOfOurs(group, r)
+		if strings.HasPrefix(r.Name, "iokl") || ours == nil {
+			continue
+		}
+		k := slices.IndexFunc(all, func(b besideProgram) bool {
+			return b.Problem == r.Param("problem") && b.Program == r.Name
+		})
+		if k < 0 {
+			k, all = len(all), append(all, besideProgram{r.Param("problem"), r.Name, sizes(r), nil})
+		}
+		all[k].Ratios = append(all[k].Ratios, r.Seconds/ours.Seconds)
+	}
+	return all
+}
+
+// bestOfOurs is our fastest line for the problem of r that is about as accurate.
+func bestOfOurs(group []bench.Result, r bench.Result) *bench.Result {
+	var best *bench.Result
+	for i, o := range group {
+		switch {
+		case !strings.HasPrefix(o.Name, "iokl") || o.Param("problem") != r.Param("problem") || sizes(o) != sizes(r):
+		case r.Residual != nil && o.Residual != nil && *o.Residual > asAccurate**r.Residual:
+		case o.Seconds > 0 && (best == nil || o.Seconds < best.Seconds):
+			best = &group[i]
+		}
+	}
+	return best
+}
+
+// asAccurate is how many times as large a residual may be and still count as the same accuracy.
+const asAccurate = 10
+
+// sizes are the parameters that tell one form of a problem from another.
+func sizes(r bench.Result) string {
+	return r.Without("problem", "backend", "threads", "seed", "version")
 }

@@ -11,29 +11,20 @@ import (
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
-// traces are what is drawn of a trace against time, of a logarithm where it is positive; best is the best objective of
-// all traces.
+// traces are what is drawn of a trace against time: of a logarithm where it is positive, and of the best objective of
+// all traces how much it is exceeded by.
 var traces = []struct {
 	name, title, axis string
-	log               bool
-	value             func(p bench.Point, best float64) *float64
+	log, over         bool
+	value             func(p bench.Point) *float64
 }{
-	{"objective", "objective against time", "objective (logarithmic)", true, func(p bench.Point, _ float64) *float64 {
-		return p.Objective
-	}},
+	{"objective", "objective against time", "objective (logarithmic)", true, false, objectiveOf},
 	{
-		"excess", "distance to the best objective against time", "objective over the best, − 1", true,
-		func(p bench.Point, best float64) *float64 {
-			if p.Objective == nil {
-				return nil
-			}
-			return bench.Num(*p.Objective/best - 1)
-		},
+		"excess", "distance to the best objective against time", "objective over the best, − 1", true, true,
+		objectiveOf,
 	},
-	{"gap", "certified relative gap against time", "relative gap", true, func(p bench.Point, _ float64) *float64 {
-		return p.RelativeGap
-	}},
-	{"accuracy", "test accuracy against time", "test accuracy (%)", false, func(p bench.Point, _ float64) *float64 {
+	{"gap", "certified relative gap against time", "relative gap", true, false, gapOf},
+	{"accuracy", "test accuracy against time", "test accuracy (%)", false, false, func(p bench.Point) *float64 {
 		if p.Accuracy == nil {
 			return nil
 		}
@@ -60,8 +51,16 @@ func Figures(group []bench.Result, f *bench.File) []picture.Figure {
 		}
 		for _, r := range group {
 			for _, p := range r.Trace {
-				if y := t.value(p, best); y != nil && (*y > 0 || !t.log) && p.Seconds > 0 {
-					c.Point(r.Name, p.Seconds, *y)
+				v := t.value(p)
+				if v == nil {
+					continue
+				}
+				y := *v
+				if t.over {
+					y = y/best - 1
+				}
+				if (y > 0 || !t.log) && p.Seconds > 0 {
+					c.Point(r.Name, p.Seconds, y)
 				}
 			}
 		}
@@ -74,22 +73,22 @@ func Figures(group []bench.Result, f *bench.File) []picture.Figure {
 	return out
 }
 
-// dots draws metrics of the results and of those published over the values of their parameters, with a sign for each
-// name.
+// dots draws metrics of the results and of those published over the values of their parameters, and over the names of
+// the metrics where there are several, with a sign for each name.
 type dots struct {
-	picture.Chart
-	Metrics [][2]string // each with what it adds to the parameters
-	Params  []string
+	Title, X, Y     string
+	Log             bool // Y is logarithmic
+	Metrics, Params []string
 }
 
 // seed is what tells networks apart that are drawn alike.
 var seed = regexp.MustCompile(`^simulated | #.*$`)
 
-func (d dots) figures(group []bench.Result, _ *bench.File) []picture.Figure {
-	c := d.Chart
+func (d *dots) figures(group []bench.Result, _ *bench.File) []picture.Figure {
+	c := picture.Chart{Title: d.Title, X: d.X, Y: d.Y, LogY: d.Log}
 	for k, r := range withPublished(group) {
 		for _, m := range d.Metrics {
-			v, ok := r.Metrics[m[0]]
+			v, ok := r.Metrics[m]
 			if !ok {
 				continue
 			}
@@ -97,7 +96,10 @@ func (d dots) figures(group []bench.Result, _ *bench.File) []picture.Figure {
 			for _, p := range d.Params {
 				values = append(values, seed.ReplaceAllString(r.Param(p), ""))
 			}
-			label := strings.TrimSpace(strings.Join(values, " ") + " " + m[1])
+			if len(d.Metrics) > 1 {
+				values = append(values, m)
+			}
+			label := strings.Join(values, " ")
 			if !slices.Contains(c.Names, label) {
 				if k >= len(group) {
 					continue // published about what was not measured

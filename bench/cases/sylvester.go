@@ -27,29 +27,15 @@ type system struct {
 	lambda   float64
 }
 
-// The grid of systems.
+// The grid of systems, whose sizes l and n are the parts lxn of the case.
 var (
-	gridSamples = []int{250, 500, 1000, 2000, 4000}
-	gridOutputs = []int{1, 10, 30, 100, 300, 1000}
 	gridSpectra = []string{"decaying", "identity", "rank 5"}
 	gridLambdas = []float64{1e-2, 1e-4, 1e-6}
 )
 
-// sylvesterParts names the parts of the grid by their size, lxn.
-func sylvesterParts() []string {
-	var parts []string
-	for _, l := range gridSamples {
-		for _, n := range gridOutputs {
-			parts = append(parts, fmt.Sprintf("%dx%d", l, n))
-		}
-	}
-	return append(parts, "3060x102")
-}
-
 // sylvesterPieces are the parts with one λ each.
-func sylvesterPieces() []string {
-	var pieces []string
-	for _, part := range sylvesterParts() {
+func sylvesterPieces(parts []string) (pieces []string) {
+	for _, part := range parts {
 		for _, lambda := range gridLambdas {
 			pieces = append(pieces, fmt.Sprintf("%s@%g", part, lambda))
 		}

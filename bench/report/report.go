@@ -64,7 +64,7 @@ func Write(w io.Writer, files []*bench.File) error {
 			findings = append(findings, page.Item{Text: says[0], To: name})
 		}
 		s := page.NewSection(name, name, page.Classed("soft", does(name)), page.List(says),
-			page.Charts(cases.Figures(group, &r.all)...), tableOf(group).Block(), resultTable(group).Block(),
+			page.Charts(cases.Figures(group, &r.all)...), cases.Table(group).Block(), resultTable(group).Block(),
 			page.Classed("soft", r.took(name)), page.Commands("Measure again:", reruns(group)...))
 		sections = append(sections, s)
 	}
@@ -115,7 +115,7 @@ const mostLines = 24
 // evidence is the section of a case with one picture and one table.
 func (r *run) evidence(name string, group []bench.Result) page.Section {
 	figures := slices.DeleteFunc(cases.Figures(group, &r.all), unnamed)
-	t := tableOf(group)
+	t := cases.Table(group)
 	if t == nil && len(group) <= mostLines {
 		t = resultTable(group)
 	}
@@ -141,21 +141,6 @@ func does(name string) string {
 		return ""
 	}
 	return strings.ToUpper(c.Does[:1]) + c.Does[1:] + "."
-}
-
-// tableOf is the table of a case, with its texts to the left where most cells of its first row are words.
-func tableOf(group []bench.Result) *page.Table {
-	t := cases.Table(group)
-	if t != nil && len(t.Rows) > 0 {
-		numbers := 0
-		for _, cell := range t.Rows[0].Cells {
-			if strings.IndexAny(cell, "0123456789–-") == 0 {
-				numbers++
-			}
-		}
-		t.Words = 2*numbers < len(t.Head)
-	}
-	return t
 }
 
 // reruns are the commands that measure the case again.

@@ -118,7 +118,7 @@ func (w Words) Facts(name string, v any) (pairs [][2]string) {
 }
 
 // Table has the headings and rows that the template of that name makes of v, and what lines before them say: caption
-// and source behind these words, and long where the last column has long text. It is nil where there is no line.
+// and source behind these words, words for a table of them, and long where the last column has long text. It is nil where there is no line.
 func (w Words) Table(name string, v any) *Table {
 	t := new(Table)
 	for _, cells := range w.Lines(name, v) {
@@ -127,6 +127,8 @@ func (w Words) Table(name string, v any) *Table {
 			t.Add(cells...)
 		case cells[0] == "caption":
 			t.Caption = cells[1]
+		case cells[0] == "words":
+			t.Words = true
 		case cells[0] == "long":
 			t.LongLast = true
 		case cells[0] == "source":
