@@ -16,30 +16,33 @@ import (
 // side is that of an image in pixels.
 const side = 8
 
-// digitViews are what the kernels look at: sums of pixels with weights, so many of each view. The border tells little
-// about the digit.
+// digitViews are what the kernels look at: sums over pixels, so many of each view, of what a pixel of brightness w adds.
+// The border tells little about the digit.
 var digitViews = []struct {
-	name   string
-	width  int
-	weight func(k, y, x int) float64
+	name  string
+	width int
+	term  func(w float64, k, y, x int) float64
 }{
-	{"pixels", 64, func(k, y, x int) float64 { return one(k == y*side+x) }},
-	{"pooled", 16, func(k, y, x int) float64 { return one(k == y/2*4+x/2) }}, // blocks of 2×2
-	{"rows", side, func(k, y, _ int) float64 { return one(k == y) }},
-	{"columns", side, func(k, _, x int) float64 { return one(k == x) }},
-	{"gradients", 112, func(k, y, x int) float64 { // differences of neighbours, to the right and down
-		if k >= 56 {
-			k, y, x = k-56, x, y
-		}
-		return one(k == y*(side-1)+x-1 && x > 0) - one(k == y*(side-1)+x && x < side-1)
+	{"pixels", side * side, func(w float64, k, y, x int) float64 { return where(k == y*side+x, w) }},
+	{"pooled", 16, func(w float64, k, y, x int) float64 { return where(k == y/2*4+x/2, w) }}, // blocks of 2×2
+	{"rows", side, func(w float64, k, y, _ int) float64 { return where(k == y, w) }},
+	{"columns", side, func(w float64, k, _, x int) float64 { return where(k == x, w) }},
+	{"gradients", len(neighbours), func(w float64, k, y, x int) float64 {
+		return where(neighbours[k][1] == y*side+x, w) - where(neighbours[k][0] == y*side+x, w)
 	}},
-	{"dct", len(lowFrequencies), func(k, y, x int) float64 {
+	{"dct", len(lowFrequencies), func(w float64, k, y, x int) float64 {
 		wave := func(u, x int) float64 { return math.Cos(math.Pi * float64(u) * (float64(x) + 0.5) / side) }
-		return wave(lowFrequencies[k][0], y) * wave(lowFrequencies[k][1], x)
+		return w * wave(lowFrequencies[k][0], y) * wave(lowFrequencies[k][1], x)
 	}},
-	{"border", 28, func(k, y, x int) float64 {
-		return one(k < 16 && k/8*(side-1) == y && k%8 == x || k >= 16 && (k-16)/6*(side-1) == x && (k-16)%6 == y-1)
-	}},
+	{"border", len(border), func(w float64, k, y, x int) float64 { return where(border[k] == y*side+x, w) }},
+}
+
+// where is w where b holds, or 0.
+func where(b bool, w float64) float64 {
+	if b {
+		return w
+	}
+	return 0
 }
 
 // lowFrequencies are those of the discrete cosine transform with u+v ≤ 5 but the constant one.
@@ -52,30 +55,46 @@ var lowFrequencies = func() (all [][2]int) {
 	return all[1:]
 }()
 
-// one is 1 where b holds, or 0.
-func one(b bool) float64 {
-	if b {
-		return 1
+// border are the pixels of the rim.
+var border = func() (all []int) {
+	for p := range side * side {
+		if y, x := p/side, p%side; y == 0 || x == 0 || y == side-1 || x == side-1 {
+			all = append(all, p)
+		}
 	}
-	return 0
-}
+	return all
+}()
+
+// neighbours are each pixel with the one to the right and the one below.
+var neighbours = func() (all [][2]int) {
+	for p := range side * side {
+		if p%side < side-1 {
+			all = append(all, [2]int{p, p + 1})
+		}
+		if p/side < side-1 {
+			all = append(all, [2]int{p, p + side})
+		}
+	}
+	return all
+}()
 
 // viewsOf has the views of each image side by side.
-func viewsOf(be blas.Backend, images blas.General) (blas.General, []kernel.Group) {
-	var groups []kernel.Group
+func viewsOf(images blas.General) (X blas.General, groups []kernel.Group) {
 	width := 0
-	W := blas.NewGeneral(images.Cols, 0)
+	X = blas.NewGeneral(images.Rows, 0)
 	for _, v := range digitViews {
 		groups = append(groups, nextGroup(v.name, &width, v.width))
-		own := blas.NewGeneral(images.Cols, v.width)
-		for p := range own.Rows {
-			for k := range v.width {
-				blas.Row(own, p)[k] = v.weight(k, p/side, p%side)
+		own := blas.NewGeneral(images.Rows, v.width)
+		for i := range images.Rows {
+			for p, w := range blas.Row(images, i) {
+				for k := range v.width {
+					blas.Row(own, i)[k] += v.term(w, k, p/side, p%side)
+				}
 			}
 		}
-		W = blas.SideBySide(W, own)
+		X = blas.SideBySide(X, own)
 	}
-	return blas.Product(be, false, false, images, W), groups
+	return X, groups
 }
 
 // digitKernels are twelve kernels on seven views.
@@ -99,7 +118,7 @@ func digitTask(ctx context.Context, env *bench.Env, lambda float64, train func(i
 	if err != nil {
 		return nil, err
 	}
-	X, groups := viewsOf(env.Backend, images)
+	X, groups := viewsOf(images)
 	var learn, test []int
 	for i := range labels {
 		switch {

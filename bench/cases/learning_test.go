@@ -34,7 +34,7 @@ func TestLoadDigits(t *testing.T) {
 	if err != nil || images.Rows != 1797 || images.Cols != 64 || len(labels) != 1797 {
 		t.Fatalf("%d×%d, %d labels, %v", images.Rows, images.Cols, len(labels), err)
 	}
-	X, groups := viewsOf(blas.Active(), images)
+	X, groups := viewsOf(images)
 	width := 0
 	for _, g := range groups {
 		width += len(g.Columns)
