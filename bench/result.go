@@ -118,29 +118,26 @@ func (r Result) Without(keys ...string) string {
 }
 
 // Value is a metric, or one of the fields that every case has, and whether the result has it.
-func (r Result) Value(key string) (float64, bool) {
-	optional := func(v *float64) (float64, bool) {
-		if v == nil {
+func (r Result) Value(key string) (v float64, known bool) {
+	optional := map[string]*float64{
+		"seconds_to": r.SecondsTo, "accuracy": r.Accuracy, "objective": r.Objective, "gap": r.RelativeGap,
+		"residual": r.Residual,
+	}
+	positive := map[string]float64{
+		"seconds": r.Seconds, "min": r.Min, "max": r.Max, "peak": float64(r.PeakRSS >> 20), "gflops": r.GFlops,
+		"gbytes": r.GBytes, "of_peak": r.OfPeak, "of_bandwidth": r.OfBandwidth,
+	}
+	if p, ok := optional[key]; ok {
+		if p == nil {
 			return 0, false
 		}
-		return *v, true
+		return *p, true
 	}
-	switch key {
-	case "seconds":
-		return r.Seconds, r.Seconds > 0
-	case "peak":
-		return float64(r.PeakRSS >> 20), r.PeakRSS > 0
-	case "of_peak":
-		return r.OfPeak, r.OfPeak > 0
-	case "seconds_to":
-		return optional(r.SecondsTo)
-	case "accuracy":
-		return optional(r.Accuracy)
-	case "objective":
-		return optional(r.Objective)
+	if v, ok := positive[key]; ok {
+		return v, v > 0 && (r.Count > 1 || key != "min" && key != "max")
 	}
-	v, ok := r.Metrics[key]
-	return v, ok
+	v, known = r.Metrics[key]
+	return v, known
 }
 
 // Bytes is an amount of memory in the largest unit that it fills.
@@ -150,22 +147,6 @@ func Bytes(b float64) string {
 		b /= 1024
 	}
 	return fmt.Sprintf([]string{"%.0f bytes", "%.3g KiB", "%.3g MiB", "%.3g GiB"}[unit], b)
-}
-
-// Optional is a number with three significant digits, "" for nil.
-func Optional(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*v, 'g', 3, 64)
-}
-
-// Positive is v with three significant digits, "" unless it is positive.
-func Positive(v float64) string {
-	if v > 0 {
-		return Optional(&v)
-	}
-	return ""
 }
 
 // Metric records x under key unless it is NaN or infinite, which JSON cannot hold.

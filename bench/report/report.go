@@ -4,7 +4,7 @@ package report
 
 import (
 	"cmp"
-	_ "embed" // words.tmpl and machine.tmpl
+	_ "embed" // the templates
 	"fmt"
 	"io"
 	"math"
@@ -22,13 +22,18 @@ import (
 //go:embed words.tmpl
 var wordsText string
 
-//go:embed machine.tmpl
-var machineText string
+//go:embed bench.tmpl
+var benchText string
+
+//go:embed tables.tmpl
+var tablesText string
 
 var words = page.NewWords(template.FuncMap{
-	"bytes":  func(n any) string { return bench.Bytes(float64(reflect.ValueOf(n).Int())) },
-	"change": func(ratio float64) float64 { return math.Abs(ratio - 1) },
-}, wordsText, "", machineText)
+	"bytes":     func(n any) string { return bench.Bytes(float64(reflect.ValueOf(n).Int())) },
+	"change":    func(ratio float64) float64 { return math.Abs(ratio - 1) },
+	"benchmark": benchName, "nanoseconds": func(seconds float64) string { return fmt.Sprintf("%.0f", seconds*1e9) },
+	"alpha": func() float64 { return bench.Alpha },
+}, wordsText, benchText, tablesText)
 
 // run is the files whose results a page shows, and the results of all.
 type run struct {

@@ -34,13 +34,24 @@ func WriteTable(w io.Writer, f *bench.File) error {
 }
 
 // resultTable has a line for each result, and a column for each parameter that differs, and for each figure that at least
-// one of them has.
+// one of them has: the first of those in words.tmpl.
 func resultTable(group []bench.Result) *page.Table {
 	cols := []column{{"name", func(r bench.Result) string { return r.Name }}}
 	for _, key := range varying(group) {
 		cols = append(cols, column{key, func(r bench.Result) string { return r.Param(key) }})
 	}
-	cols = append(cols, fixedColumns...)
+	for _, c := range words.Lines("columns", nil) {
+		cols = append(cols, column{c[0], func(r bench.Result) string {
+			v, ok := r.Value(c[1])
+			if !ok {
+				return ""
+			}
+			if strings.HasSuffix(c[2], "%%") {
+				v *= 100
+			}
+			return fmt.Sprintf(c[2], v)
+		}})
+	}
 	for _, key := range metricKeys(group) {
 		cols = append(cols, column{key, func(r bench.Result) string {
 			if v, ok := r.Metrics[key]; ok {
@@ -72,39 +83,6 @@ func short(v float64) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
-}
-
-// share is v in percent, "" unless it is positive.
-func share(v float64) string {
-	if v > 0 {
-		return fmt.Sprintf("%.0f %%", 100*v)
-	}
-	return ""
-}
-
-var fixedColumns = []column{
-	{"seconds", func(r bench.Result) string { return bench.Positive(r.Seconds) }},
-	{"min", func(r bench.Result) string { return several(r, r.Min) }},
-	{"max", func(r bench.Result) string { return several(r, r.Max) }},
-	{"to 0.1 %", func(r bench.Result) string { return bench.Optional(r.SecondsTo) }},
-	{"GFLOP/s", func(r bench.Result) string { return bench.Positive(r.GFlops) }},
-	{"of peak", func(r bench.Result) string { return share(r.OfPeak) }},
-	{"GB/s", func(r bench.Result) string { return bench.Positive(r.GBytes) }},
-	{"of memory", func(r bench.Result) string { return share(r.OfBandwidth) }},
-	{"accuracy", func(r bench.Result) string {
-		if r.Accuracy == nil {
-			return ""
-		}
-		return fmt.Sprintf("%.2f %%", 100**r.Accuracy)
-	}},
-	{"objective", func(r bench.Result) string {
-		if r.Objective == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*r.Objective, 'g', 8, 64)
-	}},
-	{"gap", func(r bench.Result) string { return bench.Optional(r.RelativeGap) }},
-	{"residual", func(r bench.Result) string { return bench.Optional(r.Residual) }},
 }
 
 // notes say what qualifies a result.
@@ -149,44 +127,28 @@ func metricKeys(group []bench.Result) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-func several(r bench.Result, v float64) string {
-	if r.Count > 1 {
-		return bench.Positive(v)
-	}
-	return ""
-}
-
 // WriteBench writes the results in Go's benchmark format, for benchstat: a line
 // for each repetition, with parameters as key=value parts of the name.
 func WriteBench(w io.Writer, f *bench.File) error {
-	m := f.Machine
-	head := [][2]string{
-		{"goos", m.OS},
-		{"goarch", m.Arch},
-		{"pkg", "github.com/iokl/iokl/bench"},
-		{"cpu", m.CPU},
-		{"go", m.Go},
-		{"commit", m.Commit},
-		{"backend", strings.TrimSpace(m.Backend.Backend + " " + m.Backend.Version + " " + m.Backend.Kernel)},
-		{"threads", fmt.Sprint(m.Threads)},
-		{"seed", fmt.Sprint(m.Seed)},
+	_, err := io.WriteString(w, words.Text("bench", f))
+	return err
+}
+
+// WriteComparison writes the lines that changed, or all of them, and a summary.
+func WriteComparison(w io.Writer, c *bench.Comparison, all bool) error {
+	v := struct {
+		*bench.Comparison
+		All bool
+	}{c, all}
+	for _, warning := range c.Warnings {
+		fmt.Fprintln(w, "note:", warning)
 	}
-	for _, kv := range head {
-		if kv[1] == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(w, "%s: %s\n", kv[0], kv[1]); err != nil {
-			return err
-		}
+	lines := words.Table("changes", v)
+	if err := lines.WriteText(w, len(lines.Rows)); err != nil {
+		return err
 	}
-	for _, r := range f.Results {
-		for _, s := range r.Samples {
-			if _, err := fmt.Fprintf(w, "%s\t1\t%.0f ns/op%s\n", benchName(r), s*1e9, units(r)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	_, err := fmt.Fprintln(w, words.Say("comparison", v))
+	return err
 }
 
 // benchName is Benchmark<Case>/name=…/param=…, with what Go's format reserves replaced.
@@ -197,24 +159,6 @@ func benchName(r bench.Result) string {
 	b.WriteString("/name=" + clean.Replace(r.Name))
 	for _, key := range slices.Sorted(maps.Keys(r.Params)) {
 		b.WriteString("/" + clean.Replace(key) + "=" + clean.Replace(r.Param(key)))
-	}
-	return b.String()
-}
-
-// units are the figures beside the time.
-func units(r bench.Result) string {
-	var b strings.Builder
-	add := func(v float64, unit string) { fmt.Fprintf(&b, "\t%.6g %s", v, unit) }
-	if r.GFlops > 0 {
-		add(r.GFlops, "GFLOP/s")
-	}
-	for _, u := range []struct {
-		v    *float64
-		unit string
-	}{{r.Accuracy, "accuracy"}, {r.Objective, "objective"}, {r.RelativeGap, "gap"}, {r.Residual, "residual"}} {
-		if u.v != nil {
-			add(*u.v, u.unit)
-		}
 	}
 	return b.String()
 }

@@ -61,7 +61,7 @@ func newCompareCmd() *cobra.Command {
 			if asJSON {
 				err = writeJSON(cmd, c)
 			} else {
-				err = c.Write(cmd.OutOrStdout(), all)
+				err = report.WriteComparison(cmd.OutOrStdout(), c, all)
 			}
 			if err != nil {
 				return status.Failure(err)
