@@ -19,6 +19,7 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	env.WarnForced()
 	before := readNoise()
 	var failed []string
+	note := func() { file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped }
 	for _, u := range units(cases, env) {
 		if ctx.Err() != nil {
 			break
@@ -34,12 +35,12 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 		case err != nil && ctx.Err() == nil:
 			failed = append(failed, fmt.Sprintf("%s: %v", u.name(), err))
 		}
-		file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
+		note()
 		if env.Keep != nil {
 			env.Keep(file)
 		}
 	}
-	file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
+	note()
 	if env.Earlier != nil {
 		file.Machine.Noise = file.Machine.Noise.Worse(env.Earlier.Machine.Noise)
 	}

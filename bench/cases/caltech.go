@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
@@ -62,25 +63,26 @@ func runCaltech(ctx context.Context, env *bench.Env) error {
 		return err
 	}
 	slow, exact := bench.Duration(bench.Pick(env, 2.0, 60)), bench.Duration(bench.Pick(env, 3.0, 45))
-	paper := []bcd.Inexact{{CG: 1e-2, SDP: 1000}}
-	approaches := []approach{
-		{name: "reduced-fast", opt: bcd.Options{Tol: 1e-6}, budget: exact},
-		{name: "reduced-exact", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}, budget: exact},
-		{name: "closed-exact", opt: bcd.Options{Tol: 1e-6, Solver: "closed", Sylvester: "eigen"}, budget: exact},
-		{
-			name: "paper-exact", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "eigen", Schedule: paper},
-			budget: slow,
-		},
-		{
-			name: "paper-cg", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "cg", Schedule: paper},
-			budget: slow,
-		},
-		{
-			name: "okl-exact", opt: bcd.Options{Tol: 1e-6, Solver: "okl", Sylvester: "eigen"}, model: bcd.Output,
-			budget: exact,
-		},
+	inexact := bcd.Inexact{CG: 1e-2, SDP: 1000}
+	return timed(ctx, env, t, []approach{
+		by("reduced-fast", exact, "", ""),
+		by("reduced-exact", exact, "", "eigen"),
+		by("closed-exact", exact, "closed", "eigen"),
+		by("paper-exact", slow, "paper", "eigen", inexact),
+		by("paper-cg", slow, "paper", "cg", inexact),
+		by("okl-exact", exact, "okl", "eigen"),
+	})
+}
+
+// by is the approach of a solver, with one for the linear systems, to a gap of 1e-6 in at most that time.
+func by(name string, budget time.Duration, solver, systems string, schedule ...bcd.Inexact) approach {
+	a := approach{name: name, budget: budget, opt: bcd.Options{
+		Tol: 1e-6, Solver: solver, Sylvester: systems, Schedule: schedule,
+	}}
+	if solver == "okl" {
+		a.model = bcd.Output
 	}
-	return timed(ctx, env, t, approaches)
+	return a
 }
 
 // timed fits in every way, and says how soon each was near the optimum.
@@ -148,29 +150,17 @@ func runFigures(ctx context.Context, env *bench.Env) error {
 	if err != nil {
 		return err
 	}
-	const tol = 1e-6
-	paper := func(cg float64, sdp int) bcd.Options {
-		return bcd.Options{Tol: tol, Solver: "paper", Sylvester: "cg", Schedule: []bcd.Inexact{{CG: cg, SDP: sdp}}}
-	}
-	all := []approach{ // the settings of the paper's figures beside exact methods and ours
-		{name: "paper, eigendecomposition", opt: bcd.Options{
-			Tol: tol, Solver: "paper", Sylvester: "eigen", Schedule: []bcd.Inexact{{CG: 1e-6, SDP: 3000}},
-		}},
-		{name: "paper, CG 0.1 × 100", opt: paper(0.1, 100)},
-		{name: "paper, CG 0.01 × 1000", opt: paper(0.01, 1000)},
-		{name: "paper, CG 1e-6 × 3000", opt: paper(1e-6, 3000)},
-		{name: "closed form, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "closed", Sylvester: "eigen"}},
-		{name: "reduced, eigendecomposition", opt: bcd.Options{Tol: tol, Sylvester: "eigen"}},
-		{name: "reduced, fast", opt: bcd.Options{Tol: tol}},
-		{
-			name: "OKL, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "okl", Sylvester: "eigen"},
-			model: bcd.Output,
-		},
-	}
-	for i := range all {
-		all[i].budget = bench.Duration(bench.Pick(env, 0.7, 30))
-	}
-	return timed(ctx, env, t, all)
+	budget := bench.Duration(bench.Pick(env, 0.7, 30))
+	return timed(ctx, env, t, []approach{ // the settings of the paper's figures beside exact methods and ours
+		by("paper, eigendecomposition", budget, "paper", "eigen", bcd.Inexact{CG: 1e-6, SDP: 3000}),
+		by("paper, CG 0.1 × 100", budget, "paper", "cg", bcd.Inexact{CG: 0.1, SDP: 100}),
+		by("paper, CG 0.01 × 1000", budget, "paper", "cg", bcd.Inexact{CG: 0.01, SDP: 1000}),
+		by("paper, CG 1e-6 × 3000", budget, "paper", "cg", bcd.Inexact{CG: 1e-6, SDP: 3000}),
+		by("closed form, eigendecomposition", budget, "closed", "eigen"),
+		by("reduced, eigendecomposition", budget, "", "eigen"),
+		by("reduced, fast", budget, "", ""),
+		by("OKL, eigendecomposition", budget, "okl", "eigen"),
+	})
 }
 
 // leafKernels look at each of the three views.
@@ -181,37 +171,33 @@ var leafKernels = []string{
 // leaves are plant leaves at the settings of the paper's figures: 100 classes, three views with standardised columns,
 // twelve kernels. The first samples of each class are there to learn from.
 func leaves(ctx context.Context, env *bench.Env) (*task, error) {
-	const set, classes, views = "leaves100", 100, 3
-	labels, err := data.Read(env, set, "labels.csv")
+	const set, classes = "leaves100", 100
+	t, err := data.ReadAll(env, set, "labels.csv", "view1.csv", "view2.csv", "view3.csv")
 	if err != nil {
 		return nil, err
 	}
-	X := blas.NewGeneral(labels.Data.Rows, 0)
+	labels, X := t[0], blas.NewGeneral(t[0].Rows, 0)
 	var groups []kernel.Group
 	var specs []string
 	width := 0
-	for v := range views {
+	for v, view := range t[1:] {
 		name := fmt.Sprintf("view%d", v+1)
-		t, err := data.Read(env, set, name+".csv")
-		if err != nil {
-			return nil, err
-		}
 		for _, k := range leafKernels {
 			specs = append(specs, fmt.Sprintf(k, name))
 		}
-		groups, X = append(groups, nextGroup(name, &width, t.Data.Cols)), blas.SideBySide(X, t.Data)
+		groups, X = append(groups, nextGroup(name, &width, view.Cols)), blas.SideBySide(X, view)
 	}
 	data.Standardise(X, blas.General{})
 	class, seen := make([]int, X.Rows), make([]int, classes)
 	var learn, test []int
 	for i := range class {
-		class[i] = int(blas.Row(labels.Data, i)[0]) - 1
+		class[i] = int(blas.Row(labels, i)[0]) - 1
 		if seen[class[i]]++; seen[class[i]] <= bench.Pick(env, 4, 8) {
 			learn = append(learn, i)
 		} else {
 			test = append(test, i)
 		}
 	}
-	t := &task{lambda: 1e-3, norm: regularizer.Lp{P: 1.7}}
-	return t, t.split(ctx, env, X, class, learn, test, specs, groups)
+	leaves := &task{lambda: 1e-3, norm: regularizer.Lp{P: 1.7}}
+	return leaves, leaves.split(ctx, env, X, class, learn, test, specs, groups)
 }

@@ -77,19 +77,14 @@ var wheatWeights = [...]float64{0.5, 0.5, 1, 1}
 // wheatData returns the Gram matrices of the mean of the kernels, centred and of mean diagonal 1, and of
 // the lines themselves; the yields, and the fold of every line.
 func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int, err error) {
-	tables := map[string]blas.General{}
-	for _, name := range []string{"A.npy", "X.csv.gz", "Y.csv", "sets.csv"} {
-		t, err := data.Read(env, "wheat", name)
-		if err != nil {
-			return nil, Y, nil, err
-		}
-		tables[name] = t.Data
+	t, err := data.ReadAll(env, "wheat", "A.npy", "X.csv.gz", "Y.csv", "sets.csv")
+	if err != nil {
+		return nil, Y, nil, err
 	}
-	Y = tables["Y.csv"]
+	pedigree, X, Y, sets := t[0], t[1], t[2], t[3]
 	for i := range Y.Rows {
-		folds = append(folds, int(blas.Row(tables["sets.csv"], i)[0]))
+		folds = append(folds, int(blas.Row(sets, i)[0]))
 	}
-	X := tables["X.csv.gz"]
 	scaled, means := blas.Clone(X), data.Means(X)
 	var linear mat.Dense
 	for i := range X.Rows {
@@ -100,7 +95,7 @@ func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int,
 	}
 	linear.Mul(blas.Dense(X), blas.Dense(X).T())
 	kernels := []*mat.Dense{
-		centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled)),
+		centred(blas.Dense(pedigree)), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled)),
 	}
 	K, one := mat.NewDense(Y.Rows, Y.Rows, nil), mat.NewDense(Y.Rows, Y.Rows, nil)
 	for i := range Y.Rows {

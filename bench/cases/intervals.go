@@ -69,22 +69,17 @@ func simulated(rng *rand.Rand, l int, mix *mat.Dense, noise func(*rand.Rand, []f
 	return X, Y
 }
 
-// Names of the intervals that are compared.
-const (
-	byCVPlus    = "cv+"
-	byJackknife = "jackknife+"
-	byLocal     = "cv+, local widths"
-	byGaussian  = "Gaussian process, its own word"
-	byResiduals = "± 1.645 residual deviations"
-)
-
-var byAll = []string{byCVPlus, byJackknife, byLocal, byGaussian, byResiduals}
-
 // coverage has, by the name of a kind of interval or region, the share of new targets in it and its mean width on each
 // data set.
-type coverage struct{ shares, widths map[string][]float64 }
+type coverage struct {
+	names          []string // in the order in which they were found
+	shares, widths map[string][]float64
+}
 
-func (c coverage) add(name string, share, width float64) {
+func (c *coverage) add(name string, share, width float64) {
+	if c.shares[name] == nil {
+		c.names = append(c.names, name)
+	}
 	c.shares[name], c.widths[name] = append(c.shares[name], share), append(c.widths[name], width)
 }
 
@@ -93,15 +88,15 @@ type simulation struct {
 	l, n, sets int
 	stream     uint64 // of random numbers, of the first set
 	draw       func(rng *rand.Rand, l int, mix *mat.Dense) (X, Y *mat.Dense)
-	measure    func(m *iokl.Model, found coverage, X, Y, Xt, Yt *mat.Dense) error
+	measure    func(m *iokl.Model, found *coverage, X, Y, Xt, Yt *mat.Dense) error
 }
 
-// run adds a result with these parameters for each of the names that are measured, with figures of all sets.
+// run adds a result with these parameters for each of the names that measure finds, with figures of all sets.
 func (s simulation) run(
-	ctx context.Context, env *bench.Env, names []string, params map[string]any,
+	ctx context.Context, env *bench.Env, params map[string]any,
 	figures func(r *bench.Result, shares, widths []float64),
 ) error {
-	found := coverage{map[string][]float64{}, map[string][]float64{}}
+	found := &coverage{nil, map[string][]float64{}, map[string][]float64{}}
 	for set := range s.sets {
 		rng := env.Rand(s.stream + uint64(set)*1_000_000)
 		mix := mat.NewDense(s.n, 2, nil) // weights of two functions in the outputs
@@ -120,7 +115,7 @@ func (s simulation) run(
 			return fmt.Errorf("%v: %w", params, err)
 		}
 	}
-	for _, name := range names {
+	for _, name := range found.names {
 		r := bench.Result{Name: name, Params: maps.Clone(params)}
 		r.Params["l"], r.Params["n"], r.Params["sets"] = s.l, s.n, s.sets
 		figures(&r, found.shares[name], found.widths[name])
@@ -141,10 +136,10 @@ func intervalCoverage(ctx context.Context, env *bench.Env) error {
 					draw: func(rng *rand.Rand, l int, mix *mat.Dense) (X, Y *mat.Dense) {
 						return simulated(rng, l, mix, noise.draw)
 					},
-					measure: func(m *iokl.Model, found coverage, X, Y, Xt, Yt *mat.Dense) error {
+					measure: func(m *iokl.Model, found *coverage, X, Y, Xt, Yt *mat.Dense) error {
 						return intervalsOf(ctx, m, found, X, Y, Xt, Yt)
 					},
-				}.run(ctx, env, byAll, map[string]any{"noise": noise.name}, func(r *bench.Result, shares, widths []float64) {
+				}.run(ctx, env, map[string]any{"noise": noise.name}, func(r *bench.Result, shares, widths []float64) {
 					r.Metric("coverage", stat.Mean(shares, nil))
 					r.Metric("least coverage of a set", slices.Min(shares))
 					r.Metric("mean width", stat.Mean(widths, nil))
@@ -159,14 +154,14 @@ func intervalCoverage(ctx context.Context, env *bench.Env) error {
 }
 
 // intervalsOf adds the coverage of every kind of interval on one data set.
-func intervalsOf(ctx context.Context, m *iokl.Model, found coverage, X, Y, Xt, Yt *mat.Dense) error {
+func intervalsOf(ctx context.Context, m *iokl.Model, found *coverage, X, Y, Xt, Yt *mat.Dense) error {
 	for _, kind := range []struct {
 		name string
 		how  iokl.IntervalOptions
 	}{
-		{byCVPlus, iokl.IntervalOptions{Method: "cv+"}},
-		{byJackknife, iokl.IntervalOptions{Method: "jackknife+"}},
-		{byLocal, iokl.IntervalOptions{Method: "cv+", Local: true}},
+		{"cv+", iokl.IntervalOptions{Method: "cv+"}},
+		{"jackknife+", iokl.IntervalOptions{Method: "jackknife+"}},
+		{"cv+, local widths", iokl.IntervalOptions{Method: "cv+", Local: true}},
 	} {
 		r, err := m.PredictInterval(ctx, Xt, kind.how)
 		if err != nil {
@@ -194,17 +189,17 @@ func intervalsOf(ctx context.Context, m *iokl.Model, found coverage, X, Y, Xt, Y
 		hi.Apply(func(i, j int, v float64) float64 { return v + half(i, j) }, hi)
 		found.covered(name, lo, hi, Yt)
 	}
-	around(byResiduals, P, func(_, j int) float64 { return 1.645 * sd[j] })
 	mean, deviation, err := gaussianProcess(ctx, X, Y, Xt)
 	if err != nil {
 		return err
 	}
-	around(byGaussian, mean, func(i, j int) float64 { return 1.645 * deviation.At(i, j) })
+	around("Gaussian process, its own word", mean, func(i, j int) float64 { return 1.645 * deviation.At(i, j) })
+	around("± 1.645 residual deviations", P, func(_, j int) float64 { return 1.645 * sd[j] })
 	return nil
 }
 
 // covered adds the share of Y in the intervals and their mean width, over all outputs.
-func (c coverage) covered(name string, lo, hi, Y *mat.Dense) {
+func (c *coverage) covered(name string, lo, hi, Y *mat.Dense) {
 	t, n := Y.Dims()
 	var share, width float64
 	for i := range t {

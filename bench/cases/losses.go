@@ -59,18 +59,14 @@ func lossSplit(env *bench.Env) (s *data.Split, tasks []string, err error) {
 
 // numerals is the pixels of mfeat.
 func numerals(env *bench.Env) (X blas.General, labels []int, err error) {
-	pixels, err := data.Read(env, "mfeat", "pix.csv")
+	t, err := data.ReadAll(env, "mfeat", "pix.csv", "labels.csv")
 	if err != nil {
 		return X, nil, err
 	}
-	t, err := data.Read(env, "mfeat", "labels.csv")
-	if err != nil {
-		return X, nil, err
-	}
-	for _, v := range t.Data.Data {
+	for _, v := range t[1].Data {
 		labels = append(labels, int(v))
 	}
-	return pixels.Data, labels, nil
+	return t[0], labels, nil
 }
 
 // heldOutShare holds a third of the rows out at random.

@@ -15,12 +15,8 @@ import (
 	"github.com/iokl/iokl/internal/base/order"
 )
 
-// Names of the regions that are compared.
-const (
-	bySingle    = "box of single 90 % intervals"
-	byLargest   = "box, by the largest error"
-	byEllipsoid = "ellipsoid"
-)
+// bySingle is the name of the box that holds each output apart.
+const bySingle = "box of single 90 % intervals"
 
 // region holds a sample whose errors have sizes of at most bound.
 type region struct {
@@ -63,12 +59,12 @@ func regionsOf(E *mat.Dense) ([]region, error) {
 	regions := []region{
 		{name: bySingle, sizes: single, logVolume: cube},
 		{
-			name:      byLargest,
+			name:      "box, by the largest error",
 			sizes:     func(e []float64) []float64 { return []float64{slices.Max(single(e))} },
 			logVolume: cube,
 		},
 		{
-			name: byEllipsoid,
+			name: "ellipsoid",
 			sizes: func(e []float64) []float64 {
 				v := mat.NewVecDense(n, e)
 				var w mat.VecDense
@@ -109,12 +105,12 @@ func intervalRegions(ctx context.Context, env *bench.Env) error {
 					}
 					return X, Y
 				},
-				measure: func(m *iokl.Model, found coverage, _, _, Xt, Yt *mat.Dense) error {
+				measure: func(m *iokl.Model, found *coverage, _, _, Xt, Yt *mat.Dense) error {
 					return regionsHold(ctx, m, found, Xt, Yt)
 				},
 			}
-			names, params := []string{bySingle, byLargest, byEllipsoid}, map[string]any{"shared": shared}
-			if err := s.run(ctx, env, names, params, func(r *bench.Result, shares, sides []float64) {
+			params := map[string]any{"shared": shared}
+			if err := s.run(ctx, env, params, func(r *bench.Result, shares, sides []float64) {
 				r.Metric("joint coverage", stat.Mean(shares, nil))
 				r.Metric("volume^(1/n)", stat.GeometricMean(sides, nil))
 			}); err != nil {
@@ -126,7 +122,7 @@ func intervalRegions(ctx context.Context, env *bench.Env) error {
 }
 
 // regionsHold adds the share of the new samples that regions of held-out errors hold, and their sides.
-func regionsHold(ctx context.Context, m *iokl.Model, found coverage, Xt, Yt *mat.Dense) error {
+func regionsHold(ctx context.Context, m *iokl.Model, found *coverage, Xt, Yt *mat.Dense) error {
 	H, err := m.HeldOut(ctx)
 	if err != nil {
 		return err

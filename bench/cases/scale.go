@@ -104,10 +104,7 @@ func runScale(ctx context.Context, env *bench.Env) error {
 // gemmRates are the GFLOP/s of some products of order n, taken just before and
 // after a pass so that both see the machine in the same state.
 func gemmRates(env *bench.Env, n int) []float64 {
-	a, c := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
-	for i := range a.Data {
-		a.Data[i] = float64(i%17)/16 - 0.5
-	}
+	a, c := blas.General{Rows: n, Cols: n, Stride: n, Data: pattern[float64](n * n)}, blas.NewGeneral(n, n)
 	rates := make([]float64, bench.Pick(env, 3, 5))
 	for i := range rates {
 		start := time.Now()

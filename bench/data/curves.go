@@ -19,15 +19,11 @@ type Curves struct{ X, Y, Z blas.General }
 // LCBench reads a set of learning curves and cuts a share of them at epochs that are drawn uniformly, as Lin et al.
 // do: Scalable Gaussian Processes with Latent Kronecker Structure, ICML 2025.
 func LCBench(env *bench.Env, set string, share float64) (*Curves, error) {
-	X, err := Read(env, "lcbench", set+".npz:X")
+	t, err := ReadAll(env, "lcbench", set+".npz:X", set+".npz:Y")
 	if err != nil {
 		return nil, err
 	}
-	Y, err := Read(env, "lcbench", set+".npz:Y")
-	if err != nil {
-		return nil, err
-	}
-	return newCurves(X.Data, Y.Data, share), nil
+	return newCurves(t[0], t[1], share), nil
 }
 
 // newCurves cuts curves and standardises the settings. The unit of targets is the deviation of those in the last

@@ -56,6 +56,19 @@ func Read(e *bench.Env, set, file string, columns ...string) (*table.Table, erro
 	return t, nil
 }
 
+// ReadAll reads files of a data set.
+func ReadAll(e *bench.Env, set string, files ...string) ([]blas.General, error) {
+	var all []blas.General
+	for _, file := range files {
+		t, err := Read(e, set, file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t.Data)
+	}
+	return all, nil
+}
+
 // ReadText reads a CSV file of words.
 func ReadText(e *bench.Env, set, file string) ([][]string, error) {
 	in, err := os.Open(path(e, set, file))
@@ -116,28 +129,24 @@ type Split struct{ X, Y, Xt, Yt blas.General }
 
 // UCI reads a set of regression, whose last column is the target, and the rows that its published split holds out.
 func UCI(env *bench.Env, set string) (*Split, error) {
-	t, err := Read(env, "uci", set+".csv.gz")
+	t, err := ReadAll(env, "uci", set+".csv.gz", set+".test.npy")
 	if err != nil {
 		return nil, err
 	}
-	held, err := Read(env, "uci", set+".test.npy")
-	if err != nil {
-		return nil, err
-	}
-	out := make([]bool, t.Data.Rows)
-	for _, i := range held.Data.Data {
-		out[int(i)] = true
+	all, held := t[0], map[int]bool{}
+	for _, i := range t[1].Data {
+		held[int(i)] = true
 	}
 	var train, test []int
-	for i, held := range out {
-		if held {
+	for i := range all.Rows {
+		if held[i] {
 			test = append(test, i)
 		} else {
 			train = append(train, i)
 		}
 	}
-	d := t.Data.Cols - 1
-	X, Y := blas.View(t.Data, 0, 0, t.Data.Rows, d), blas.View(t.Data, 0, d, t.Data.Rows, 1)
+	d := all.Cols - 1
+	X, Y := blas.View(all, 0, 0, all.Rows, d), blas.View(all, 0, d, all.Rows, 1)
 	return &Split{blas.TakeRows(X, train), blas.TakeRows(Y, train), blas.TakeRows(X, test), blas.TakeRows(Y, test)}, nil
 }
 
