@@ -15,9 +15,6 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// wheatSplits is how often 30 % of the cells are hidden.
-const wheatSplits = 50
-
 // filler predicts all cells from those of Z that are not NaN.
 type filler func(Z blas.General) (*mat.Dense, error)
 
@@ -31,6 +28,7 @@ func runWheat(ctx context.Context, env *bench.Env) error {
 		return err
 	}
 	opt := iokl.Options{Learn: "likelihood", Seed: env.Seed, Backend: env.Backend, Tol: 1e-2}
+	splits := wheatSplits(env, Y, folds)
 	for _, c := range []struct {
 		name    string
 		predict filler
@@ -48,27 +46,48 @@ func runWheat(ctx context.Context, env *bench.Env) error {
 			return F, nil
 		}},
 	} {
-		var means, errors []float64
-		r, err := env.Time(c.name, map[string]any{"scheme": env.Part, "lines": Y.Rows}, func() (err error) {
-			if env.Part == "cv1" {
-				means, err = wheatLines(env, Y, folds, c.predict)
-			} else {
-				means, errors, err = wheatCells(env, Y, c.predict)
+		found := make([][]float64, Y.Cols) // correlations in each split
+		r, err := env.Time(c.name, map[string]any{"scheme": env.Part, "lines": Y.Rows}, func() error {
+			for s, parts := range splits {
+				one, err := correlations(Y, parts, c.predict)
+				if err != nil {
+					return err
+				}
+				for j, v := range one {
+					found[j] = append(found[j], v)
+				}
+				env.Log("  split %d: %.3f", s+1, one)
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for j, v := range means {
-			r.Metric(fmt.Sprintf("r%d", j+1), v)
+		for j, v := range found {
+			mean, deviation := stat.MeanStdDev(v, nil)
+			r.Metric(fmt.Sprintf("r%d", j+1), mean)
+			if len(v) > 1 {
+				r.Metric(fmt.Sprintf("standard error of r%d", j+1), stat.StdErr(deviation, float64(len(v))))
+			}
 		}
-		for j, v := range errors {
-			r.Metric(fmt.Sprintf("standard error of r%d", j+1), v)
-		}
-		env.Log("  %s, %s: %.3f, standard errors %.3f", env.Part, c.name, means, errors)
+		env.Log("  %s, %s: %.3f", env.Part, c.name, r.Metrics)
 	}
 	return nil
+}
+
+// wheatSplits are the yields with cells hidden: all lines, fold by fold, or 50 times 30 % of the cells.
+func wheatSplits(env *bench.Env, Y blas.General, folds []int) (splits [][]blas.General) {
+	if env.Part == "cv1" {
+		splits = [][]blas.General{nil}
+		for f := range bench.Pick(env, 2, 10) {
+			splits[0] = append(splits[0], withoutFold(Y, folds, f+1))
+		}
+		return splits
+	}
+	for s := range bench.Pick[uint64](env, 2, 50) {
+		splits = append(splits, []blas.General{wheatHidden(Y, rand.New(rand.NewPCG(env.Seed, s)))})
+	}
+	return splits
 }
 
 // wheatWeights are those of pedigree, linear kernel, Gaussian and Gaussian of standardised markers in their mean.
@@ -147,23 +166,6 @@ func fill(ctx context.Context, grams []mat.Matrix, Z blas.General, opt iokl.Opti
 	return m.PredictGram(grams)
 }
 
-// wheatLines predicts each line by a fit without its fold.
-func wheatLines(env *bench.Env, Y blas.General, folds []int, predict filler) ([]float64, error) {
-	P, tested := blas.NewGeneral(Y.Rows, Y.Cols), bench.Pick(env, 2, 10)
-	for f := 1; f <= tested; f++ {
-		F, err := predict(withoutFold(Y, folds, f))
-		if err != nil {
-			return nil, err
-		}
-		for i := range Y.Rows {
-			if folds[i] == f {
-				copy(blas.Row(P, i), F.RawRowView(i))
-			}
-		}
-	}
-	return correlations(P, Y, func(i, _ int) bool { return folds[i] <= tested }), nil
-}
-
 // withoutFold is Y without the lines of fold f.
 func withoutFold(Y blas.General, folds []int, f int) blas.General {
 	Z := blas.Clone(Y)
@@ -173,29 +175,6 @@ func withoutFold(Y blas.General, folds []int, f int) blas.General {
 		}
 	}
 	return Z
-}
-
-// wheatCells hides cells as [wheatHidden] does, and returns the mean correlations with their standard errors.
-func wheatCells(env *bench.Env, Y blas.General, predict filler) (mean, deviations []float64, err error) {
-	splits := bench.Pick(env, 2, wheatSplits)
-	r := make([][]float64, Y.Cols)
-	for s := range splits {
-		Z := wheatHidden(Y, rand.New(rand.NewPCG(env.Seed, uint64(s))))
-		F, err := predict(Z)
-		if err != nil {
-			return nil, nil, err
-		}
-		one := correlations(F.RawMatrix(), Y, func(i, j int) bool { return math.IsNaN(blas.Row(Z, i)[j]) })
-		for j, v := range one {
-			r[j] = append(r[j], v)
-		}
-		env.Log("  split %d: %.3f", s+1, one)
-	}
-	for _, v := range r {
-		m, d := stat.MeanStdDev(v, nil)
-		mean, deviations = append(mean, m), append(deviations, stat.StdErr(d, float64(splits)))
-	}
-	return mean, deviations, nil
 }
 
 // wheatHidden hides 30 % of the cells of each environment that Y shows, spread as evenly over the lines as they go, so
@@ -223,19 +202,27 @@ func wheatHidden(Y blas.General, rng *rand.Rand) blas.General {
 	return Z
 }
 
-// correlations are those of predictions P with Y in each column, over some of the cells.
-func correlations(P, Y blas.General, of func(i, j int) bool) []float64 {
-	r := make([]float64, Y.Cols)
-	for j := range r {
-		var p, y []float64
+// correlations are those of the yields Y with their predictions in each column, over the cells that some part hides.
+func correlations(Y blas.General, parts []blas.General, predict filler) ([]float64, error) {
+	p, y := make([][]float64, Y.Cols), make([][]float64, Y.Cols)
+	for _, Z := range parts {
+		F, err := predict(Z)
+		if err != nil {
+			return nil, err
+		}
 		for i := range Y.Rows {
-			if of(i, j) {
-				p, y = append(p, blas.Row(P, i)[j]), append(y, blas.Row(Y, i)[j])
+			for j, v := range blas.Row(Y, i) {
+				if math.IsNaN(blas.Row(Z, i)[j]) {
+					p[j], y[j] = append(p[j], F.At(i, j)), append(y[j], v)
+				}
 			}
 		}
-		r[j] = stat.Correlation(p, y, nil)
 	}
-	return r
+	r := make([]float64, Y.Cols)
+	for j := range r {
+		r[j] = stat.Correlation(p[j], y[j], nil)
+	}
+	return r, nil
 }
 
 // runJura takes the concentrations of Cd, Ni and Zn at 359 sites as targets, of which Cd is

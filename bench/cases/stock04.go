@@ -110,8 +110,7 @@ func leastSquares(X, Y, Xt blas.General) (blas.General, error) {
 
 // withOnes is X with a column of ones.
 func withOnes(X blas.General) *mat.Dense {
-	A := mat.NewDense(X.Rows, X.Cols+1, nil)
-	A.Apply(func(_, _ int, _ float64) float64 { return 1 }, A)
-	A.Slice(0, X.Rows, 0, X.Cols).(*mat.Dense).Copy(blas.Dense(X))
-	return A
+	ones := blas.NewGeneral(X.Rows, 1)
+	blas.Fill(ones, 1)
+	return blas.Dense(blas.SideBySide(X, ones))
 }
