@@ -124,8 +124,8 @@ func warm(v Contender, least time.Duration) (last time.Duration, err error) {
 	return last, err
 }
 
-// Race measures contenders in turn and adds a result for each, with the parameters of all, once finish has seen them. The
-// backend of those that do not say so is their name.
+// Race measures contenders in turn and adds a result for each, with the parameters of all, once finish has seen them.
+// The backend of those that do not say so is their name.
 func (e *Env) Race(
 	ctx context.Context, plan Plan, params map[string]any, all []Contender, finish func(results []Result),
 ) error {

@@ -16,8 +16,8 @@ import (
 // side is that of an image in pixels.
 const side = 8
 
-// digitViews are what the kernels look at: sums over pixels, so many of each view, of what a pixel of brightness w adds.
-// The border tells little about the digit.
+// digitViews are what the kernels look at: sums over pixels, so many of each view, of what a pixel of brightness w
+// adds. The border tells little about the digit.
 var digitViews = []struct {
 	name  string
 	width int

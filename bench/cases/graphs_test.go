@@ -107,7 +107,10 @@ func TestPairGraph(t *testing.T) {
 func TestGenes(t *testing.T) {
 	table := Table([]bench.Result{
 		{Case: "drosophila", Name: "linear, L = I", Metrics: map[string]float64{"mean_rmse": 2}},
-		{Name: "nonlinear, L learned", Metrics: map[string]float64{"mean_rmse": 1}, Params: map[string]any{"central": "c, b"}},
+		{
+			Name: "nonlinear, L learned", Metrics: map[string]float64{"mean_rmse": 1},
+			Params: map[string]any{"central": "c, b"},
+		},
 	})
 	if len(table.Rows) != 2 || table.Rows[0].Cells[2] != "linear, L = I 2.000; nonlinear, L learned 1.000" ||
 		!slices.Equal(table.Rows[1].Cells[1:], []string{"helicase activity", "c, b"}) {

@@ -73,8 +73,8 @@ func Figures(group []bench.Result, f *bench.File) []picture.Figure {
 	return out
 }
 
-// dots draws metrics of the results and of those published over the values of their parameters, and over the names of
-// the metrics where there are several, with a sign for each name.
+// dots draws metrics, or other values, of the results and of those published over the values of their parameters, and
+// over the names of the metrics where there are several, with a sign for each name.
 type dots struct {
 	Title, X, Y     string
 	Log             bool // Y is logarithmic
@@ -88,7 +88,7 @@ func (d *dots) figures(group []bench.Result, _ *bench.File) []picture.Figure {
 	c := picture.Chart{Title: d.Title, X: d.X, Y: d.Y, LogY: d.Log}
 	for k, r := range withPublished(group) {
 		for _, m := range d.Metrics {
-			v, ok := r.Metrics[m]
+			v, ok := r.Value(m)
 			if !ok {
 				continue
 			}

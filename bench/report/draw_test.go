@@ -52,7 +52,9 @@ func TestBenchFormat(t *testing.T) {
 // TestComparison writes every verdict, and the summary in one line.
 func TestComparison(t *testing.T) {
 	p := 0.01
-	c := &bench.Comparison{Regressed: true, Threshold: 0.1, Geomean: &p, Warnings: []string{"the machine was disturbed"}}
+	c := &bench.Comparison{
+		Regressed: true, Threshold: 0.1, Geomean: &p, Warnings: []string{"the machine was disturbed"},
+	}
 	for _, v := range []bench.Verdict{
 		bench.Same, bench.Faster, bench.Slower, bench.Worse, bench.Single, bench.Gone, bench.Added,
 	} {

@@ -178,7 +178,8 @@ func (r *run) took(name string) string {
 	for _, f := range r.files {
 		for _, c := range f.Machine.Cases {
 			if c.Case == name {
-				sum.Seconds, sum.Whole, sum.Noise = sum.Seconds+c.Seconds, sum.Whole && c.Whole, sum.Noise.Worse(c.Noise)
+				sum.Seconds, sum.Whole = sum.Seconds+c.Seconds, sum.Whole && c.Whole
+				sum.Noise = sum.Noise.Worse(c.Noise)
 			}
 		}
 	}

@@ -33,8 +33,8 @@ func WriteTable(w io.Writer, f *bench.File) error {
 	return nil
 }
 
-// resultTable has a line for each result, and a column for each parameter that differs, and for each figure that at least
-// one of them has: the first of those in words.tmpl.
+// resultTable has a line for each result, and a column for each parameter that differs, and for each figure that at
+// least one of them has.
 func resultTable(group []bench.Result) *page.Table {
 	cols := []column{{"name", func(r bench.Result) string { return r.Name }}}
 	for _, key := range varying(group) {

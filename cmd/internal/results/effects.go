@@ -143,7 +143,8 @@ func directionText(model *iokl.Model, e *effect, j int) string {
 	if e.Levels {
 		top, bottom := floats.MaxIdx(y), floats.MinIdx(y)
 		return fmt.Sprintf("%s is highest where %s is %s, %s on average, and lowest where it is %s, %s.",
-			spokenOutputs(model)[j], e.Input, e.label(top), page.Figure(y[top], 4), e.label(bottom), page.Figure(y[bottom], 4))
+			spokenOutputs(model)[j], e.Input, e.label(top), page.Figure(y[top], 4), e.label(bottom),
+			page.Figure(y[bottom], 4))
 	}
 	text := fmt.Sprintf("%s %s as %s goes from %s to %s: from %s", spokenOutputs(model)[j], trendWord(y), e.Input,
 		e.label(0), e.label(n-1), page.Figure(y[0], 4))

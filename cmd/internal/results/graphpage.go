@@ -56,8 +56,8 @@ func filters(f *findings, t *page.Table) []page.Tool {
 	}
 	if f.StabilityRounds > 0 {
 		tools = append(tools, page.Tool{
-			Label: "selected in at least (%)", Column: slices.Index(t.Head, "selected"), Rule: "least", Max: 100, Step: 1,
-			Value: often,
+			Label: "selected in at least (%)", Column: slices.Index(t.Head, "selected"), Rule: "least",
+			Max: 100, Step: 1, Value: often,
 		})
 	}
 	if f.NullRounds > 0 {

@@ -95,7 +95,8 @@ func (r *about) Course() string {
 	return directionText(r.Of, first, floats.MaxIdx(first.Change))
 }
 
-// MostMoved is the output that the first input changes most; "" for one output, and for two classes, which change alike.
+// MostMoved is the output that the first input changes most; "" for one output, and for two classes, which change
+// alike.
 func (r *about) MostMoved() string {
 	if change := r.Effects[0].Change; len(change) > 1 && len(r.Of.Classes()) != 2 {
 		return r.Spoken[floats.MaxIdx(change)]

@@ -88,7 +88,8 @@ func (b Block) HTML() template.HTML {
 
 var emptyLines = regexp.MustCompile(`\n{3,}`)
 
-// WriteMarkdown writes the page as Markdown with the figures that have names as SVG files in the folder pictures of dir.
+// WriteMarkdown writes the page as Markdown, with the figures that have names as SVG files in the folder pictures of
+// dir.
 func (p *Page) WriteMarkdown(w io.Writer, dir string) error {
 	shapes := texts.Must(markdownShapes.Clone())
 	shapes.Funcs(texts.FuncMap{"save": func(f picture.Figure) (string, error) {

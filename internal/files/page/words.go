@@ -40,8 +40,8 @@ var (
 	lineBreak = regexp.MustCompile(`[ \t]*\n[ \t]*`)
 )
 
-// NewWords parses templates, which may call funcs and, on results, those named here: counted, enumerated, join, number,
-// percent, mean, least and largest. In sentences a line break is a blank, and ends a sentence behind a full stop. Reports
+// NewWords parses templates, which may call funcs, and counted, enumerated, join, number, percent, mean, least and
+// largest. In sentences a line break is a blank, and ends a sentence behind a full stop. Reports
 // are texts as they are. In tables tabs separate cells, and lines rows.
 func NewWords(funcs template.FuncMap, sentences, reports, tables string) Words {
 	all := maps.Clone(common)
@@ -118,7 +118,8 @@ func (w Words) Facts(name string, v any) (pairs [][2]string) {
 }
 
 // Table has the headings and rows that the template of that name makes of v, and what lines before them say: caption
-// and source behind these words, words for a table of them, and long where the last column has long text. It is nil where there is no line.
+// and source behind these words, words for a table of them, and long where the last column has long text. It is nil
+// where there is no line.
 func (w Words) Table(name string, v any) *Table {
 	t := new(Table)
 	for _, cells := range w.Lines(name, v) {
