@@ -306,12 +306,8 @@ func measureLimits(threads int) Limits {
 	var l Limits
 	b := native.New()
 	for _, t := range slices.Compact([]int{1, threads}) {
-		for _, single := range []bool{false, true} {
-			prec := blas.Float64
-			if single {
-				prec = blas.Float32
-			}
-			rate := best(func() float64 { return b.MeasurePeak(single, t, limitTime) })
+		for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
+			rate := best(func() float64 { return b.MeasurePeak(prec == blas.Float32, t, limitTime) })
 			l.FMA = append(l.FMA, Peak{Precision: prec.String(), Threads: t, GFlops: rate / 1e9})
 		}
 		for _, size := range readSizes {

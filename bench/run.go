@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -81,14 +82,9 @@ func stamp(u unit, results []Result, env *Env) {
 	for i := range results {
 		r := &results[i]
 		r.Case, r.Part = u.Name, u.part
-		if r.Params == nil {
-			r.Params = map[string]any{}
-		}
-		for key, v := range map[string]any{"backend": env.Backend.Name(), "threads": env.Threads, "seed": env.Seed} {
-			if _, ok := r.Params[key]; !ok {
-				r.Params[key] = v
-			}
-		}
+		params := map[string]any{"backend": env.Backend.Name(), "threads": env.Threads, "seed": env.Seed}
+		maps.Copy(params, r.Params)
+		r.Params = params
 		if r.PeakRSS == 0 {
 			r.PeakRSS = peak
 		}

@@ -191,13 +191,7 @@ func (r *outcome) describe(t *task, env *bench.Env, res *bcd.Result) {
 	r.Metric("c_solves", float64(res.SylvesterSolves))
 	r.Metric("columns_multiplied", float64(res.KernelMultiplies))
 	r.Metric("rank_l", float64(res.L.Rank()))
-	active := 0
-	for _, v := range res.Eta {
-		if v > 0 {
-			active++
-		}
-	}
-	r.Metric("active_kernels", float64(active))
+	r.Metric("active_kernels", float64(floats.Count(func(v float64) bool { return v > 0 }, res.Eta)))
 	if t.labels != nil {
 		r.Accuracy = bench.Num(t.accuracy(env.Backend, res.Eta, res.C, res.L))
 	}

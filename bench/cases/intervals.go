@@ -219,7 +219,9 @@ func gaussianProcess(ctx context.Context, X, Y, Xt *mat.Dense) (mean, deviation 
 	l, n := Y.Dims()
 	t, d := Xt.Dims()
 	mean, deviation = mat.NewDense(t, n, nil), mat.NewDense(t, n, nil)
-	best := slices.Repeat([]float64{math.Inf(-1)}, n)
+	best, means := slices.Repeat([]float64{math.Inf(-1)}, n), data.Means(Y.RawMatrix())
+	var centred mat.Dense
+	centred.Apply(func(_, j int, v float64) float64 { return v - means[j] }, Y)
 	for _, width := range []float64{0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6} {
 		k := kernel.Kernel{Kind: kernel.Gaussian, Inputs: d, Width: width}
 		K, Kx := blas.NewGeneral(l, l), blas.NewGeneral(t, l)
@@ -231,14 +233,10 @@ func gaussianProcess(ctx context.Context, X, Y, Xt *mat.Dense) (mean, deviation 
 		if err != nil {
 			return nil, nil, err
 		}
-		W := blas.Product(blas.Active(), false, false, Kx, dec.T)
+		W, U := blas.Product(blas.Active(), false, false, Kx, dec.T), new(mat.Dense)
+		U.Mul(blas.Dense(dec.T).T(), &centred)
 		for j := range n {
-			y := mat.Col(nil, j, Y)
-			center := stat.Mean(y, nil)
-			u := make([]float64, l) // Tᵀ(y − center)
-			for i, v := range y {
-				blas.Axpy(v-center, blas.Row(dec.T, i), u)
-			}
+			u := mat.Col(nil, j, U)
 			for _, mu := range []float64{1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1, 3} {
 				var form, logDet float64
 				for a, s := range dec.Sigma {
@@ -252,7 +250,7 @@ func gaussianProcess(ctx context.Context, X, Y, Xt *mat.Dense) (mean, deviation 
 				}
 				best[j] = likelihood
 				for i := range t {
-					f, v := center, 1+mu
+					f, v := means[j], 1+mu
 					for a, w := range blas.Row(W, i) {
 						s := max(dec.Sigma[a], 0) + mu
 						f += w * u[a] / s

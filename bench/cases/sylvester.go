@@ -43,7 +43,14 @@ func sylvesterPieces(parts []string) (pieces []string) {
 	return pieces
 }
 
-// sylvesterGrid is one part of the grid. A quick run keeps five points in all.
+// quickGrid has the points of the parts that a quick run measures.
+var quickGrid = map[string][]system{
+	"1000x1":   {{1000, 1, "decaying", 1e-3}},
+	"500x10":   {{500, 20, "decaying", 1e-3}},
+	"1000x100": {{1000, 50, "decaying", 1e-3}, {1000, 50, "identity", 1e-3}, {1000, 50, "decaying", 1e-5}},
+}
+
+// sylvesterGrid is one part of the grid.
 func sylvesterGrid(env *bench.Env, part string) []system {
 	size, at, _ := strings.Cut(part, "@")
 	var l, n int
@@ -55,14 +62,8 @@ func sylvesterGrid(env *bench.Env, part string) []system {
 		lambdas = []float64{lambda}
 	}
 	switch {
-	case env.Quick && part == "1000x1":
-		return []system{{1000, 1, "decaying", 1e-3}}
-	case env.Quick && part == "500x10":
-		return []system{{500, 20, "decaying", 1e-3}}
-	case env.Quick && part == "1000x100":
-		return []system{{1000, 50, "decaying", 1e-3}, {1000, 50, "identity", 1e-3}, {1000, 50, "decaying", 1e-5}}
 	case env.Quick:
-		return nil
+		return quickGrid[part]
 	case part == "3060x102":
 		return []system{{l, n, "decaying", 1e-3}, {l, n, "decaying", 1e-5}}
 	}

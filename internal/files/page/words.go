@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,8 +18,11 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Characters of no name, which separate cells, lines and sentences.
-const cellEnd, lineEnd, sentenceEnd = "\x1f", "\x1e", "\x1d"
+// What separates cells, lines and sentences is drawn anew in each process, so that no name in a result has it.
+var (
+	drawn                         = strconv.FormatUint(rand.Uint64(), 36)
+	cellEnd, lineEnd, sentenceEnd = "\x1f" + drawn, "\x1e" + drawn, "\x1d" + drawn
+)
 
 // blanks takes sentences as one text.
 var blanks = strings.NewReplacer(sentenceEnd+" ", " ", sentenceEnd, " ")
