@@ -1,8 +1,8 @@
-// Package bench measures the solvers: what a case is, the machine it runs on, how
-// work is timed, and how two runs compare.
+// Package bench times the solvers: it defines a case, describes the machine, repeats and times work, and compares two
+// runs.
 //
-// A [Case] is one value of the list of package cases. It hands [Result] values to [Env.Add] and prints nothing.
-// Everything that a table, a picture or the report shows is in the JSON file of a run. Package report shows it.
+// Package cases has the list of cases. A [Case] adds values of type [Result] to its [Env] and prints nothing. The JSON
+// file of a run has all that tables, pictures and pages show; package report writes these.
 package bench
 
 import (
@@ -20,27 +20,28 @@ import (
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
-// Case is one measurement that a person can ask for by name.
+// Case is one benchmark, which is run by its name.
 type Case struct {
 	Name    string
 	Does    string  // in one line what is measured
 	Minutes float64 // about how long the whole takes on two processors with AVX-512; 0 means less than one
-	Topic   string  // of Topics that the case is evidence of; "" for none
+	Topic   string  // heading of Topics under which the page of evidence has the case; "" leaves it out
 
-	Shown        []string // the parts that are evidence; nil: all
-	ShownMinutes float64  // about how long they take
+	Shown        []string // the parts that the page of evidence has; nil: all
+	ShownMinutes float64  // about how long these take
 
-	// Run measures the case, or env.Part of one that has parts, and hands env.Add what it has until ctx ends.
+	// Run measures the case, or the part env.Part, and adds results to env until it is done or ctx ends.
 	Run    func(ctx context.Context, env *Env) error
 	Parts  []string // each of which can be run alone: "mtr:edm,jura"
-	Pieces []string // parts of parts, run only by name
+	Pieces []string // smaller parts, which are run only by name
 	Quick  []string // the parts that a quick run measures; nil: all
 
-	// Pictures show the results of the case beside those of f, which has all cases, and of traces; nil draws none.
+	// Pictures draws the results of the case, besides the curves against time that every case has. f has the results
+	// of all cases. nil draws none.
 	Pictures func(group []Result, f *File) []picture.Figure
 }
 
-// Topics are what the evidence is of, in the order of its page.
+// Topics are the headings of the page of evidence, in their order.
 var Topics = []string{
 	"Linear systems with K⊗L + μI",
 	"The paper: kernels, outputs and functions learned together",
@@ -60,7 +61,8 @@ func (c *Case) Length() string {
 	return "< 1 min"
 }
 
-// Measure runs every part of the case, past those that a run like this skips, of which the last error is returned.
+// Measure runs the parts of the case one after the other. It goes on behind parts that return ErrSkipped, and returns
+// the last such error where nothing else fails.
 func (c *Case) Measure(ctx context.Context, env *Env) (_ []Result, skipped error) {
 	env.results = nil
 	if c.Parts == nil {
@@ -132,7 +134,8 @@ func (e *Env) Rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(e.See
 // Add hands over results of the case that runs.
 func (e *Env) Add(results ...Result) { e.results = append(e.results, results...) }
 
-// Time adds a result of that name whose time is that of work, and returns it for more figures until the next is added.
+// Time runs work once and adds a result of that name with the seconds that it took. The pointer is for more figures, and
+// valid until the next result is added.
 func (e *Env) Time(name string, params map[string]any, work func() error) (*Result, error) {
 	start := time.Now()
 	if err := work(); err != nil {
@@ -224,7 +227,7 @@ func selected(list []Case, name string) (Case, error) {
 	return c, nil
 }
 
-// evidence is the cases of all topics, with their parts that are shown.
+// evidence is the cases that have a topic, with the parts that the page of evidence has.
 func evidence(list []Case) (out []Case) {
 	for _, c := range list {
 		if c.Topic == "" {
@@ -238,8 +241,8 @@ func evidence(list []Case) (out []Case) {
 	return out
 }
 
-// SetThreads makes n threads compute at once, in every backend; 0 means one for
-// each processor. gonum's products know only GOMAXPROCS, which is therefore set too.
+// SetThreads sets the number of threads of every backend; 0 means one for each processor. It sets GOMAXPROCS too, which
+// gonum's products use.
 func SetThreads(n int) {
 	if n > 0 {
 		runtime.GOMAXPROCS(n)

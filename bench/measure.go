@@ -30,7 +30,7 @@ const (
 type Plan struct {
 	Count int  // repetitions of each; at least 1
 	Warm  bool // repetitions of each beforehand are not counted
-	// before each repetition one run is not counted: caches and threads are as a run of the same work leaves them
+	// before each repetition the work is done once untimed, so that caches and threads are in the state it leaves
 	Follow    bool
 	MinSample time.Duration // the work of a repetition is repeated to fill this time; needs Warm
 	Budget    time.Duration // of a contender, after which it is not repeated; 0 means no limit
@@ -124,8 +124,8 @@ func warm(v Contender, least time.Duration) (last time.Duration, err error) {
 	return last, err
 }
 
-// Race measures contenders in turn and adds a result for each, with the parameters of all, once finish has seen them.
-// The backend of those that do not say so is their name.
+// Race measures contenders in turn and adds a result for each, with params and its own parameters, after finish has
+// seen the results. The parameter backend is the name of a contender that does not have one.
 func (e *Env) Race(
 	ctx context.Context, plan Plan, params map[string]any, all []Contender, finish func(results []Result),
 ) error {

@@ -107,7 +107,7 @@ func (e *Env) rerun(name string) string {
 	return b.String()
 }
 
-// shares sets the rates of all results against what the machine can do, which is measured if there are any.
+// shares divides the rates of the results by the limits of the machine, which are measured where there are rates.
 func (f *File) shares(env *Env) {
 	if !slices.ContainsFunc(f.Results, func(r Result) bool { return r.GFlops > 0 }) {
 		return
@@ -139,7 +139,7 @@ type CaseRun struct {
 	Noise   *Noise  `json:"noise,omitempty"`
 }
 
-// unit is what a run completes or measures anew: a case, or the only part that is left of one that has parts.
+// unit is what a run measures whole or not at all: a case, or one part of a case.
 type unit struct {
 	Case
 	part string
@@ -152,7 +152,7 @@ func (u unit) name() string {
 	return u.Name + ":" + u.part
 }
 
-// units are those of the cases. The parts of a quick run are too short to be kept apart.
+// units are the cases, or their parts. A quick run keeps the parts of a case together, since they are short.
 func units(cases []Case, env *Env) []unit {
 	var out []unit
 	for _, c := range cases {

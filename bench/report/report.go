@@ -1,5 +1,5 @@
 // Package report shows the results of package bench: as tables of text, in Go's
-// benchmark format, as pictures, as one page that needs nothing but itself, and as a page of evidence in Markdown.
+// benchmark format, as pictures, as one self-contained HTML page, and as a page of evidence in Markdown.
 package report
 
 import (
@@ -51,7 +51,7 @@ func newRun(files ...*bench.File) *run {
 	return r
 }
 
-// Write writes one HTML page about the runs that needs nothing but itself.
+// Write writes one self-contained HTML page about the runs.
 func Write(w io.Writer, files []*bench.File) error {
 	r := newRun(files...)
 	p := page.Page{Title: "iokl, measured", Lead: []page.Block{page.Text(words.Say("about", nil))}}

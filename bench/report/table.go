@@ -114,7 +114,7 @@ func varying(group []bench.Result) []string {
 	return keys
 }
 
-// metricKeys lists the metrics for a table; those of a part, "rmse of x", are for the JSON alone.
+// metricKeys lists the metrics that a table shows. Those of a part, such as "rmse of x", are in the JSON alone.
 func metricKeys(group []bench.Result) []string {
 	set := map[string]bool{}
 	for _, r := range group {

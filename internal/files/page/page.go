@@ -1,5 +1,5 @@
-// Package page writes results for readers: as one HTML file that needs no other, readable on a phone, in print, in
-// light and in dark, and without its script; as Markdown; and as columns of text.
+// Package page writes results as self-contained HTML, as Markdown and as columns of text. Pages can be read on a phone,
+// in print, in light and dark, and without their script. [Words] makes sentences, tables and sections from templates.
 package page
 
 import (
