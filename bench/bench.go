@@ -134,8 +134,8 @@ func (e *Env) Rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(e.See
 // Add hands over results of the case that runs.
 func (e *Env) Add(results ...Result) { e.results = append(e.results, results...) }
 
-// Time runs work once and adds a result of that name with the seconds that it took. The pointer is for more figures, and
-// valid until the next result is added.
+// Time runs work once and adds a result of that name with the seconds that it took. The pointer is for more figures,
+// and valid until the next result is added.
 func (e *Env) Time(name string, params map[string]any, work func() error) (*Result, error) {
 	start := time.Now()
 	if err := work(); err != nil {
