@@ -35,25 +35,21 @@ var words = page.NewWords(template.FuncMap{
 	"alpha": func() float64 { return bench.Alpha },
 }, wordsText, benchText, tablesText)
 
-// run is the files whose results a page shows, and the results of all.
-type run struct {
-	files []*bench.File
-	all   bench.File
-}
-
-func newRun(files ...*bench.File) *run {
-	r := &run{files: files}
+// merged has the results of several runs, and of their machines how the cases went, what was skipped, and some limits.
+func merged(files []*bench.File) *bench.File {
+	var all bench.File
 	for _, f := range files {
-		r.all.Results = append(r.all.Results, f.Results...)
-		r.all.Machine.Skipped = append(r.all.Machine.Skipped, f.Machine.Skipped...)
-		r.all.Machine.Limits = cmp.Or(r.all.Machine.Limits, f.Machine.Limits)
+		all.Results = append(all.Results, f.Results...)
+		all.Machine.Cases = append(all.Machine.Cases, f.Machine.Cases...)
+		all.Machine.Skipped = append(all.Machine.Skipped, f.Machine.Skipped...)
+		all.Machine.Limits = cmp.Or(all.Machine.Limits, f.Machine.Limits)
 	}
-	return r
+	return &all
 }
 
 // Write writes one self-contained HTML page about the runs.
 func Write(w io.Writer, files []*bench.File) error {
-	r := newRun(files...)
+	all := merged(files)
 	p := page.Page{Title: "iokl, measured", Lead: []page.Block{page.Text(words.Say("about", nil))}}
 	machines := page.Section{ID: "machine", Title: "The machine"}
 	for _, f := range files {
@@ -62,15 +58,15 @@ func Write(w io.Writer, files []*bench.File) error {
 	}
 	var findings []page.Item
 	var sections []page.Section
-	for _, group := range r.all.ByCase() {
+	for _, group := range all.ByCase() {
 		name := group[0].Case
 		says := cases.Conclude(group)
 		if len(says) > 0 {
 			findings = append(findings, page.Item{Text: says[0], To: name})
 		}
 		s := page.NewSection(name, name, page.Classed("soft", does(name)), page.List(says),
-			page.Charts(cases.Figures(group, &r.all)...), cases.Table(group).Block(), resultTable(group).Block(),
-			page.Classed("soft", r.took(name)), page.Commands("Measure again:", reruns(group)...))
+			page.Charts(cases.Figures(group, all)...), cases.Table(group).Block(), resultTable(group).Block(),
+			page.Classed("soft", took(all, name)), page.Commands("Measure again:", reruns(group)...))
 		sections = append(sections, s)
 	}
 	p.Sections = []page.Section{machines}
@@ -80,14 +76,14 @@ func Write(w io.Writer, files []*bench.File) error {
 	}
 	p.Lead = append(p.Lead, page.Classed("soft", words.Say("numbers", nil)), page.Links("Jump to", p.Sections))
 	p.Sections = append(p.Sections, sections...)
-	p.Sections = append(p.Sections, notMeasured(r.all.Machine.Skipped)...)
+	p.Sections = append(p.Sections, notMeasured(all.Machine.Skipped)...)
 	return p.Write(w)
 }
 
 // WriteMarkdown writes a page about one run by topic: of each case its findings, a picture and a table, and the command
 // that measures it again. Pictures are SVG files in a folder called pictures, in dir.
 func WriteMarkdown(w io.Writer, f *bench.File, dir string) error {
-	r, left := newRun(f), slices.Clone(f.Machine.Skipped)
+	left := slices.Clone(f.Machine.Skipped)
 	p := page.Page{Title: "Evidence", Lead: []page.Block{
 		page.Text(words.Say("run", f.Machine)), page.Text(words.Say("evidence", nil)),
 		page.Commands("", "mklbench run evidence --out evidence.json",
@@ -98,7 +94,7 @@ func WriteMarkdown(w io.Writer, f *bench.File, dir string) error {
 		sections := []page.Section{{Title: topic}}
 		for _, group := range f.ByCase() {
 			if c := cases.Find(group[0].Case); c != nil && c.Topic == topic {
-				sections = append(sections, r.evidence(c.Name, group))
+				sections = append(sections, evidence(f, c.Name, group))
 			}
 		}
 		if len(sections) > 1 {
@@ -118,14 +114,14 @@ func WriteMarkdown(w io.Writer, f *bench.File, dir string) error {
 const mostLines = 24
 
 // evidence is the section of a case with one picture and one table.
-func (r *run) evidence(name string, group []bench.Result) page.Section {
-	figures := slices.DeleteFunc(cases.Figures(group, &r.all), unnamed)
+func evidence(f *bench.File, name string, group []bench.Result) page.Section {
+	figures := slices.DeleteFunc(cases.Figures(group, f), unnamed)
 	t := cases.Table(group)
 	if t == nil && len(group) <= mostLines {
 		t = resultTable(group)
 	}
 	s := page.NewSection("", name, page.Text(does(name)), page.List(cases.Conclude(group)),
-		page.Charts(figures[:min(1, len(figures))]...), t.Block(), page.Text(r.took(name)),
+		page.Charts(figures[:min(1, len(figures))]...), t.Block(), page.Text(took(f, name)),
 		page.Commands("", reruns(group)...))
 	s.Sub = true
 	return s
@@ -172,15 +168,12 @@ func reruns(group []bench.Result) []string {
 	return out
 }
 
-// took says how long a case took in all files, and what disturbed it.
-func (r *run) took(name string) string {
+// took says how long a case took in all, and what disturbed it.
+func took(f *bench.File, name string) string {
 	sum := bench.CaseRun{Whole: true}
-	for _, f := range r.files {
-		for _, c := range f.Machine.Cases {
-			if c.Case == name {
-				sum.Seconds, sum.Whole = sum.Seconds+c.Seconds, sum.Whole && c.Whole
-				sum.Noise = sum.Noise.Worse(c.Noise)
-			}
+	for _, c := range f.Machine.Cases {
+		if c.Case == name {
+			sum.Seconds, sum.Whole, sum.Noise = sum.Seconds+c.Seconds, sum.Whole && c.Whole, sum.Noise.Worse(c.Noise)
 		}
 	}
 	return words.Say("took", sum)

@@ -102,24 +102,24 @@ func notes(r bench.Result) string {
 
 // varying lists the parameters that differ within the group.
 func varying(group []bench.Result) []string {
-	var keys []string
-	for _, r := range group {
-		for _, key := range slices.Sorted(maps.Keys(r.Params)) {
-			differs := slices.ContainsFunc(group, func(o bench.Result) bool { return o.Param(key) != r.Param(key) })
-			if differs && !slices.Contains(keys, key) {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
+	return keysOf(group, func(r bench.Result) map[string]any { return r.Params }, func(key string) bool {
+		return slices.ContainsFunc(group, func(r bench.Result) bool { return r.Param(key) != group[0].Param(key) })
+	})
 }
 
 // metricKeys lists the metrics that a table shows. Those of a part, such as "rmse of x", are in the JSON alone.
 func metricKeys(group []bench.Result) []string {
+	return keysOf(group, func(r bench.Result) map[string]float64 { return r.Metrics }, func(key string) bool {
+		return !strings.Contains(key, " of ")
+	})
+}
+
+// keysOf lists the keys of the results that pass, in their order.
+func keysOf[V any](group []bench.Result, of func(bench.Result) map[string]V, pass func(key string) bool) []string {
 	set := map[string]bool{}
 	for _, r := range group {
-		for key := range r.Metrics {
-			if !strings.Contains(key, " of ") {
+		for key := range of(r) {
+			if pass(key) {
 				set[key] = true
 			}
 		}
