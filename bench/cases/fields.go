@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
 )
 
 // filler predicts all cells from those of Z that are not NaN.
@@ -101,9 +102,6 @@ func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int,
 		return nil, Y, nil, err
 	}
 	pedigree, X, Y, sets := t[0], t[1], t[2], t[3]
-	for i := range Y.Rows {
-		folds = append(folds, int(blas.Row(sets, i)[0]))
-	}
 	scaled, means := blas.Clone(X), data.Means(X)
 	var linear mat.Dense
 	for i := range X.Rows {
@@ -113,8 +111,17 @@ func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int,
 		}
 	}
 	linear.Mul(blas.Dense(X), blas.Dense(X).T())
-	kernels := []*mat.Dense{
-		centred(blas.Dense(pedigree)), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled)),
+	kernels := []*mat.Dense{centred(blas.Dense(pedigree)), centred(&linear)}
+	for _, Z := range []blas.General{X, scaled} {
+		gaussian, err := kernel.Build([]string{"gaussian:all:median*0.5"}, Z, nil, env.Seed)
+		if err != nil {
+			return nil, Y, nil, err
+		}
+		G := blas.NewGeneral(Z.Rows, Z.Rows)
+		if err := gaussian[0].Cross(G, Z, Z); err != nil {
+			return nil, Y, nil, err
+		}
+		kernels = append(kernels, centred(blas.Dense(G)))
 	}
 	K, one := mat.NewDense(Y.Rows, Y.Rows, nil), mat.NewDense(Y.Rows, Y.Rows, nil)
 	for i := range Y.Rows {
@@ -123,27 +130,7 @@ func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int,
 	for j, w := range wheatWeights {
 		blas.AddScaled(K.RawMatrix(), w, kernels[j].RawMatrix())
 	}
-	return []mat.Matrix{centred(K), one}, Y, folds, nil
-}
-
-// gaussian is exp(−2·d²/median) for the distances d of the rows of X.
-func gaussian(X blas.General) *mat.Dense {
-	K := mat.NewDense(X.Rows, X.Rows, nil)
-	K.Mul(blas.Dense(X), blas.Dense(X).T())
-	var squares, all []float64
-	for i := range X.Rows {
-		squares = append(squares, K.At(i, i))
-	}
-	K.Apply(func(i, j int, v float64) float64 {
-		d := squares[i] + squares[j] - 2*v
-		if i < j {
-			all = append(all, d)
-		}
-		return d
-	}, K)
-	median := bench.Median(all)
-	K.Apply(func(_, _ int, d float64) float64 { return math.Exp(-2 * d / median) }, K)
-	return K
+	return []mat.Matrix{centred(K), one}, Y, data.Ints(sets.Data), nil
 }
 
 // centred is K with rows and columns of mean 0, and mean diagonal 1.

@@ -43,7 +43,10 @@ func lossSplit(env *bench.Env) (s *data.Split, tasks []string, err error) {
 	case "digits":
 		X, labels, err = data.Digits()
 	case "mfeat":
-		X, labels, err = numerals(env)
+		var t []blas.General
+		if t, err = data.ReadAll(env, "mfeat", "pix.csv", "labels.csv"); err == nil {
+			X, labels = t[0], data.Ints(t[1].Data)
+		}
 	}
 	switch {
 	case err != nil:
@@ -55,18 +58,6 @@ func lossSplit(env *bench.Env) (s *data.Split, tasks []string, err error) {
 	}
 	data.Standardise(s.Y, s.Yt)
 	return s, []string{"quantiles", "outliers"}, nil
-}
-
-// numerals is the pixels of mfeat.
-func numerals(env *bench.Env) (X blas.General, labels []int, err error) {
-	t, err := data.ReadAll(env, "mfeat", "pix.csv", "labels.csv")
-	if err != nil {
-		return X, nil, err
-	}
-	for _, v := range t[1].Data {
-		labels = append(labels, int(v))
-	}
-	return t[0], labels, nil
 }
 
 // heldOutShare holds a third of the rows out at random.

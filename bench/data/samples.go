@@ -55,6 +55,15 @@ func Take[T any](x []T, idx []int) []T {
 	return out
 }
 
+// Ints are the numbers of x, which are whole.
+func Ints(x []float64) []int {
+	out := make([]int, len(x))
+	for i, v := range x {
+		out[i] = int(v)
+	}
+	return out
+}
+
 // OneHot are the indicators of the classes, which count from 0.
 func OneHot(labels []int) blas.General {
 	Y := blas.NewGeneral(len(labels), slices.Max(labels)+1)

@@ -118,10 +118,8 @@ func Digits() (images blas.General, labels []int, err error) {
 	if err != nil {
 		return images, nil, err
 	}
-	for i := range t.Data.Rows {
-		labels = append(labels, int(blas.Row(t.Data, i)[64]))
-	}
-	return blas.Clone(blas.View(t.Data, 0, 0, t.Data.Rows, 64)), labels, nil
+	last := blas.Clone(blas.View(t.Data, 0, 64, t.Data.Rows, 1))
+	return blas.Clone(blas.View(t.Data, 0, 0, t.Data.Rows, 64)), Ints(last.Data), nil
 }
 
 // Split is a table of which some rows are held out: inputs and targets to train on, and to test on.
