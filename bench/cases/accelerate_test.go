@@ -7,13 +7,12 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 )
 
 // TestGonum runs the smallest operations and looks at what is left behind.
 func TestGonum(t *testing.T) {
 	before := blas64.Implementation()
-	env := benchtest.Quick()
+	env := quickEnv()
 	env.Count = 1
 	results, err := (&bench.Case{Run: runGonum}).Measure(t.Context(), env)
 	if err != nil {

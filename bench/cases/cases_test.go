@@ -8,8 +8,14 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 )
+
+// quickEnv is the environment of a quick run.
+func quickEnv() *bench.Env {
+	env := bench.NewEnv()
+	env.Quick = true
+	return env
+}
 
 func TestSelect(t *testing.T) {
 	all, err := bench.Select(All, []string{"all"})
@@ -71,7 +77,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestAbsentDataIsSkipped(t *testing.T) {
-	env := benchtest.Quick()
+	env := quickEnv()
 	env.Data = t.TempDir()
 	for _, name := range []string{"figures", "stock04", "dream3", "drosophila", "wheat", "jura"} {
 		c, err := bench.Select(All, []string{name})

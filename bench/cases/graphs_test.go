@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
@@ -41,7 +40,7 @@ func TestGraphMethods(t *testing.T) {
 	c := bench.Case{Run: func(ctx context.Context, env *bench.Env) error {
 		return runNetworks(ctx, env, []network{{"linear", g.Data, g.Truth}})
 	}}
-	results, err := c.Measure(context.Background(), benchtest.Quick())
+	results, err := c.Measure(context.Background(), quickEnv())
 	if err != nil || len(results) != len(graphMethods) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -70,7 +69,7 @@ func TestPairsStayInReplicates(t *testing.T) {
 
 // TestPairGraph checks F against residuals of regressions on the own past.
 func TestPairGraph(t *testing.T) {
-	env := benchtest.Quick()
+	env := quickEnv()
 	g := ring(3, 50)
 	G, err := pairGraph(context.Background(), env, &g.Data)
 	if err != nil {
@@ -121,7 +120,7 @@ func TestGenes(t *testing.T) {
 // TestRidgeVAR finds the drivers of a linear system.
 func TestRidgeVAR(t *testing.T) {
 	g := ring(6, 400)
-	graph, err := ridgeVAR(t.Context(), benchtest.Quick(), &g.Data)
+	graph, err := ridgeVAR(t.Context(), quickEnv(), &g.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +186,7 @@ func TestForecastCase(t *testing.T) {
 	c := bench.Case{Run: func(ctx context.Context, env *bench.Env) error {
 		return forecastSet(ctx, env, "linear", g.Data, granger.Options{Lag: 1}, 400, 2, 3, 1)
 	}}
-	results, err := c.Measure(context.Background(), benchtest.Quick())
+	results, err := c.Measure(context.Background(), quickEnv())
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}

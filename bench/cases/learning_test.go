@@ -7,7 +7,6 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/regularizer"
@@ -65,7 +64,7 @@ func TestLoadDigits(t *testing.T) {
 
 // TestFit checks what a fit reports against the objective from its definition.
 func TestFit(t *testing.T) {
-	env := benchtest.Quick()
+	env := quickEnv()
 	tk, err := smoothTask(context.Background(), env, 40)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +95,7 @@ func TestFit(t *testing.T) {
 }
 
 func TestFitStopsAtItsBudget(t *testing.T) {
-	env := benchtest.Quick()
+	env := quickEnv()
 	tk, err := smoothTask(context.Background(), env, 100)
 	if err != nil {
 		t.Fatal(err)

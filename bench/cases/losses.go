@@ -67,9 +67,7 @@ func heldOutShare(env *bench.Env, X, Y blas.General) *data.Split {
 	if env.Quick {
 		train = train[:quickRows]
 	}
-	return &data.Split{
-		X: blas.TakeRows(X, train), Y: blas.TakeRows(Y, train), Xt: blas.TakeRows(X, test), Yt: blas.TakeRows(Y, test),
-	}
+	return data.SplitRows(X, Y, train, test)
 }
 
 // withOutliers adds ten standard deviations to 5 % of the targets, up or down.

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/blas"
 )
 
 // Held-out rows are a third, outliers one target in twenty, and the script's errors of our predictions are those
 // counted here.
 func TestLosses(t *testing.T) {
-	env := benchtest.Quick()
+	env := quickEnv()
 	env.Part, env.Threads, env.Log = "digits", 1, t.Logf
 	s, tasks, err := lossSplit(env)
 	if err != nil || !slices.Equal(tasks, []string{"classes"}) || s.Xt.Rows != 1797/3 || s.X.Rows != quickRows {

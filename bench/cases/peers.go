@@ -222,13 +222,16 @@ func besideSylvester(ctx context.Context, env *bench.Env) error {
 		if err != nil {
 			return err
 		}
-		s := peerSystem{env: env, sys: sylvester.System{K: K, L: data.OutputKernel(env, size[1], "full")}}
-		s.K, s.L = blas.NewGeneral(size[0], size[0]), blas.NewGeneral(size[1], size[1])
-		K.Dense(s.K)
-		s.sys.L.Dense(env.Backend, s.L)
-		s.Y, s.C = data.Targets(env, K, size[1]), blas.NewGeneral(size[0], size[1])
+		sys := sylvester.System{K: K, L: data.OutputKernel(env, size[1], "full")}
+		same := map[string]blas.General{ // the same matrices for all
+			"K": blas.NewGeneral(size[0], size[0]), "L": blas.NewGeneral(size[1], size[1]),
+			"Y": data.Targets(env, K, size[1]),
+		}
+		K.Dense(same["K"])
+		sys.L.Dense(env.Backend, same["L"])
 		for _, lambda := range bench.Pick(env, []float64{1e-3}, []float64{1e-2, 1e-4}) {
-			if err := s.beside(ctx, lambda); err != nil {
+			sys.Mu = lambda * float64(size[0])
+			if err := besideSystem(ctx, env, sys, same, lambda); err != nil {
 				return err
 			}
 		}
@@ -236,17 +239,11 @@ func besideSylvester(ctx context.Context, env *bench.Env) error {
 	return nil
 }
 
-// peerSystem is a system that ours and others solve.
-type peerSystem struct {
-	env        *bench.Env
-	sys        sylvester.System
-	K, L, Y, C blas.General // in dense form, the same for all
-}
-
-// beside solves the system at one λ by ours and by others.
-func (s *peerSystem) beside(ctx context.Context, lambda float64) error {
-	l, n := s.K.Rows, s.L.Rows
-	s.sys.Mu = lambda * float64(l)
+// besideSystem solves one system, whose matrices are the same in dense form, by ours and by others.
+func besideSystem(
+	ctx context.Context, env *bench.Env, sys sylvester.System, same map[string]blas.General, lambda float64,
+) error {
+	l, n, Y, C := same["K"].Rows, same["L"].Rows, same["Y"], blas.Like(same["Y"])
 	params := map[string]any{"problem": "K·C·L + λl·C = Y", "l": l, "n": n, "lambda": lambda}
 	for _, name := range []string{"auto", "eigen", "tridiagonal"} {
 		tol := 0.0
@@ -254,21 +251,21 @@ func (s *peerSystem) beside(ctx context.Context, lambda float64) error {
 			tol = inexactTol
 		}
 		way := bench.Contender{Name: "iokl " + name, Run: func() error {
-			blas.Zero(s.C)
-			solver, err := sylvester.New(name, sylvester.Config{Backend: s.env.Backend, Seed: s.env.Seed})
+			blas.Zero(C)
+			solver, err := sylvester.New(name, sylvester.Config{Backend: env.Backend, Seed: env.Seed})
 			if err != nil {
 				return err
 			}
-			_, err = solver.Solve(ctx, s.C, s.sys, s.Y, sylvester.Options{Tol: tol})
+			_, err = solver.Solve(ctx, C, sys, Y, sylvester.Options{Tol: tol})
 			return err
 		}}
-		if err := ours(ctx, s.env, params, 3, way, func(r *bench.Result) {
-			r.Residual = bench.Num(trueResidual(s.env, s.K, s.L, s.C, s.Y, s.sys.Mu))
+		if err := ours(ctx, env, params, 3, way, func(r *bench.Result) {
+			r.Residual = bench.Num(trueResidual(env, same["K"], same["L"], C, Y, sys.Mu))
 		}); err != nil {
 			return err
 		}
 	}
-	mu := fmt.Sprint(s.sys.Mu)
+	mu := fmt.Sprint(sys.Mu)
 	for _, job := range []peerJob{
 		{script: "sylvester.py", args: []string{mu}},
 		{script: "sylvester_torch.py", args: []string{mu, fmt.Sprint(inexactTol)}},
@@ -277,8 +274,8 @@ func (s *peerSystem) beside(ctx context.Context, lambda float64) error {
 		if l > 1000 {
 			job.count = 1 // each run takes seconds
 		}
-		job.data, job.params = map[string]blas.General{"K": s.K, "L": s.L, "Y": s.Y}, params
-		if err := otherPrograms(ctx, s.env, job); err != nil {
+		job.data, job.params = same, params
+		if err := otherPrograms(ctx, env, job); err != nil {
 			return err
 		}
 	}

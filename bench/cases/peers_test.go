@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 )
@@ -32,7 +31,7 @@ func part(name string, env *bench.Env) ([]bench.Result, error) {
 func TestPeerParse(t *testing.T) {
 	job := &peerJob{script: "x.py", params: map[string]any{"l": 3}}
 	parse := func(text string) ([]bench.Result, error) {
-		return measured(benchtest.Quick(), func(_ context.Context, env *bench.Env) error {
+		return measured(quickEnv(), func(_ context.Context, env *bench.Env) error {
 			return job.parse(env, []byte(text))
 		})
 	}
@@ -61,7 +60,7 @@ func TestPeersSolveTheSameSystem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the long form runs the other programs")
 	}
-	env := benchtest.Quick()
+	env := quickEnv()
 	env.Count = 1
 	env.Log = t.Logf
 	K, err := data.GaussianGram(context.Background(), env, 20)
@@ -102,7 +101,7 @@ func TestUCI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the long form chooses settings")
 	}
-	env := benchtest.Quick()
+	env := quickEnv()
 	env.Count, env.Part, env.Log = 1, "airfoil", t.Logf
 	results, err := part("uci", env)
 	if errors.Is(err, bench.ErrSkipped) {
@@ -143,7 +142,7 @@ func TestCurves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the long form runs the other programs")
 	}
-	env := benchtest.Quick()
+	env := quickEnv()
 	env.Count, env.Part, env.Log = 1, "made-0.5", t.Logf
 	results, err := part("curves", env)
 	if err != nil {

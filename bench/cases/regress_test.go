@@ -4,14 +4,13 @@ import (
 	"math"
 	"testing"
 
-	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 )
 
 // linearData has Y = X·w exactly, with the second of three inputs unused.
 func linearData(rows int) (X, Y blas.General) {
-	rng := benchtest.Quick().Rand(4)
+	rng := quickEnv().Rand(4)
 	X, Y = blas.NewGeneral(rows, 3), blas.NewGeneral(rows, 1)
 	for i := range rows {
 		x := blas.Row(X, i)
@@ -33,7 +32,7 @@ func TestLeastSquares(t *testing.T) {
 
 func TestCrossValidate(t *testing.T) {
 	X, Y := linearData(40)
-	env := benchtest.Quick()
+	env := quickEnv()
 	mean, err := crossValidate(env, X, Y, meanOf)
 	if err != nil || math.Abs(mean-1) > 1e-9 {
 		t.Errorf("the training mean scores %g, %v", mean, err)

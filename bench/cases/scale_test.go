@@ -5,13 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/blas"
 )
 
 // TestGenerator checks that what a pass sees depends on the seed alone.
 func TestGenerator(t *testing.T) {
-	env := benchtest.Quick()
+	env := quickEnv()
 	X1, Y1, err := collect(newGenerator(env, 5000, 1))
 	if err != nil || X1.Rows != 5000 {
 		t.Fatal(X1.Rows, err)

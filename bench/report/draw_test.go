@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 )
 
 func TestDraw(t *testing.T) {
@@ -38,7 +37,7 @@ func TestBenchFormat(t *testing.T) {
 	r := bench.Result{Case: "gemm", Name: "a b/c", Params: map[string]any{"k": 2}}
 	r.Time([]float64{0.5, 1})
 	r.GFlops = 3
-	f := bench.File{Machine: bench.Describe(benchtest.Quick()), Results: []bench.Result{r}}
+	f := bench.File{Machine: bench.Describe(quickEnv()), Results: []bench.Result{r}}
 	var buf bytes.Buffer
 	if err := WriteBench(&buf, &f); err != nil {
 		t.Fatal(err)

@@ -9,13 +9,19 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/cases"
 )
 
+// quickEnv is the environment of a quick run.
+func quickEnv() *bench.Env {
+	env := bench.NewEnv()
+	env.Quick = true
+	return env
+}
+
 // someResults has lines of several cases, one with a curve.
 func someResults() *bench.File {
-	f := &bench.File{Machine: bench.Describe(benchtest.Quick())}
+	f := &bench.File{Machine: bench.Describe(quickEnv())}
 	f.Machine.Limits = &bench.Limits{
 		FMA:       []bench.Peak{{Precision: "float64", Threads: 1, GFlops: 100}},
 		Bandwidth: []bench.Bandwidth{{Bytes: 1 << 20, Threads: 1, GBytes: 50}},
