@@ -53,14 +53,6 @@ var Topics = []string{
 	"Intervals",
 }
 
-// Length says about how long the case takes in full on two processors.
-func (c *Case) Length() string {
-	if c.Minutes > 0 {
-		return fmt.Sprintf("%g min", c.Minutes)
-	}
-	return "< 1 min"
-}
-
 // Measure runs the parts of the case one after the other. It goes on behind parts that return ErrSkipped, and returns
 // the last such error where nothing else fails.
 func (c *Case) Measure(ctx context.Context, env *Env) (_ []Result, skipped error) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -122,36 +121,10 @@ func Forced() (set []string) {
 	return set
 }
 
-// Unforced is the environment without these variables.
-func Unforced() []string {
-	return slices.DeleteFunc(os.Environ(), func(s string) bool {
-		name, _, _ := strings.Cut(s, "=")
-		return slices.Contains(forcing, name)
-	})
-}
-
 // WarnForced logs what is forced.
 func (e *Env) WarnForced() {
 	if f := Forced(); len(f) > 0 {
 		e.Log("libraries do not choose their kernels themselves: %s (--own-cores unsets it)", strings.Join(f, " "))
-	}
-}
-
-// ModuleRoot is the directory of go.mod at or above the working directory.
-func ModuleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", os.ErrNotExist
-		}
-		dir = up
 	}
 }
 

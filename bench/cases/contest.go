@@ -76,7 +76,7 @@ func (c *contest) measure(ctx context.Context, names []string, s system) []bench
 	c.s, c.Y, c.best, c.final = s, data.Targets(env, c.K, s.n), math.Inf(1), false
 	c.sys = sylvester.System{K: c.K, L: data.OutputKernel(env, s.n, s.spectrum), Mu: s.lambda * float64(s.l)}
 	c.opt = sylvester.Options{Tol: sylvesterTol, MaxIter: 3000}
-	slices.SortStableFunc(names, func(a, b string) int { return rankOf(a) - rankOf(b) })
+	slices.SortStableFunc(names, func(a, b string) int { return slices.Index(ranked, a) - slices.Index(ranked, b) })
 	size := len(names)
 	if s.l > alternateUpTo {
 		size = 1
@@ -164,11 +164,8 @@ func finalists(all []*entrant) []*entrant {
 	return final
 }
 
-// rankOf orders the solvers: first those of bounded time, against which the others are stopped.
-func rankOf(name string) int {
-	return slices.Index([]string{"tridiagonal", "eigen", "auto", "cholesky", "nystrom", "rotated", "krylov", "cg"},
-		name)
-}
+// ranked are the solvers, first those of bounded time, against which the others are stopped.
+var ranked = []string{"tridiagonal", "eigen", "auto", "cholesky", "nystrom", "rotated", "krylov", "cg"}
 
 // decompose lets the named solver decompose K in a solve for one output. The time of
 // the decomposition is that of the first solve less that of a second one, the median

@@ -140,16 +140,6 @@ var matOperations = []struct {
 // runGonum measures operations of gonum's mat, condition estimates included, on
 // gonum's own kernels and on this module's, in turns.
 func runGonum(ctx context.Context, env *bench.Env) error {
-	restore := func() {}
-	off := func() {
-		restore()
-		restore = func() {}
-	}
-	on := func() {
-		off()
-		restore = kernels.Use()
-	}
-	defer off()
 	for _, n := range bench.Pick(env, []int{100, 300}, []int{100, 500, 1000}) {
 		x := matOperands(env, n)
 		for _, op := range matOperations {
@@ -164,8 +154,8 @@ func runGonum(ctx context.Context, env *bench.Env) error {
 				Count: env.Repeats(9), Warm: true, Follow: n < 1000, MinSample: 5 * time.Millisecond,
 				Budget: 5 * time.Second,
 			}, params, []bench.Contender{
-				{Name: plainGonum, Prepare: off, Run: run},
-				{Name: accelerated, Prepare: on, Run: run},
+				{Name: plainGonum, Run: run},
+				{Name: accelerated, Run: func() error { defer kernels.Use()(); return run() }},
 			}, func(both []bench.Result) {
 				if len(both) == 2 {
 					both[1].Metric("times_faster", both[0].Seconds/both[1].Seconds)

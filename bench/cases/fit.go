@@ -106,13 +106,6 @@ type outcome struct {
 	ended  bool // by an error or the budget
 }
 
-// addAll hands over the results of the outcomes.
-func addAll(env *bench.Env, all []outcome) {
-	for _, o := range all {
-		env.Add(o.Result)
-	}
-}
-
 // repeat fits once more.
 func (r *outcome) repeat(ctx context.Context, env *bench.Env, t *task, a approach) {
 	rec := &recorder{task: t, budget: a.budget, be: env.Backend}
@@ -130,8 +123,11 @@ func (r *outcome) repeat(ctx context.Context, env *bench.Env, t *task, a approac
 
 // fitAll solves the task in every way, their repetitions alternating, so that a
 // disturbance of the machine slows all of them. The others go on where one fails. Times
-// exclude the recording of traces and the Gram matrices; they include packing their sum.
-func fitAll(ctx context.Context, env *bench.Env, t *task, approaches []approach) (results []outcome, err error) {
+// exclude the recording of traces and the Gram matrices; they include packing their sum. The results are added once
+// finish has seen them.
+func fitAll(
+	ctx context.Context, env *bench.Env, t *task, approaches []approach, finish func(all []outcome),
+) (results []outcome, err error) {
 	all, contenders := make([]outcome, len(approaches)), make([]bench.Contender, len(approaches))
 	for i, a := range approaches {
 		all[i].Result = bench.Result{Name: a.name, Params: t.params(a)}
@@ -156,6 +152,10 @@ func fitAll(ctx context.Context, env *bench.Env, t *task, approaches []approach)
 			results = append(results, r)
 			env.Log("  %s: %.2f s", r.Name, r.Seconds)
 		}
+	}
+	finish(results)
+	for _, r := range results {
+		env.Add(r.Result)
 	}
 	return results, err
 }

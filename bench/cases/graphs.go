@@ -52,23 +52,25 @@ func inferred(kernels []string) func(context.Context, *bench.Env, *granger.Data)
 	}
 }
 
-// infer scores methods on the network, each with one setting for all networks.
-func (w *network) infer(ctx context.Context, env *bench.Env, methods ...graphMethod) error {
-	for _, m := range methods {
-		params := map[string]any{"network": w.name, "nodes": w.truth.Rows, "rows": w.data.X.Rows}
-		var graph blas.General
-		r, err := env.Time(m.name, params, func() (err error) {
-			graph, err = m.find(ctx, env, &w.data)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", w.name, err)
+// runNetworks scores methods on the networks, each with one setting for all.
+func runNetworks(ctx context.Context, env *bench.Env, networks []network, methods ...graphMethod) error {
+	for _, w := range networks {
+		for _, m := range methods {
+			params := map[string]any{"network": w.name, "nodes": w.truth.Rows, "rows": w.data.X.Rows}
+			var graph blas.General
+			r, err := env.Time(m.name, params, func() (err error) {
+				graph, err = m.find(ctx, env, &w.data)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+			s := granger.Score(graph, w.truth)
+			r.Metric("auroc", s.AUROC)
+			r.Metric("aupr", s.AUPR)
+			r.Metric("auroc_all", s.AUROCAll)
+			r.Metric("aupr_all", s.AUPRAll)
 		}
-		s := granger.Score(graph, w.truth)
-		r.Metric("auroc", s.AUROC)
-		r.Metric("aupr", s.AUPR)
-		r.Metric("auroc_all", s.AUROCAll)
-		r.Metric("aupr_all", s.AUPRAll)
 	}
 	return nil
 }
@@ -157,16 +159,6 @@ func pastAndPresent(d *granger.Data, lag int) (X, Y blas.General) {
 	}
 }
 
-// runNetworks scores all networks.
-func runNetworks(ctx context.Context, env *bench.Env, networks []network) error {
-	for i := range networks {
-		if err := networks[i].infer(ctx, env, graphMethods...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // runLorenz96 infers the couplings of simulated Lorenz-96 systems of 20
 // variables, and of the data set's ten where it is there.
 func runLorenz96(ctx context.Context, env *bench.Env) error {
@@ -177,7 +169,7 @@ func runLorenz96(ctx context.Context, env *bench.Env) error {
 			networks = append(networks, network{fmt.Sprintf("simulated F=%g #%d", F, seed+1), g.Data, g.Truth})
 		}
 	}
-	if err := runNetworks(ctx, env, networks); err != nil {
+	if err := runNetworks(ctx, env, networks, graphMethods...); err != nil {
 		return err
 	}
 	if err := runLongSeries(ctx, env); err != nil {
@@ -188,21 +180,19 @@ func runLorenz96(ctx context.Context, env *bench.Env) error {
 		env.Log("  %v", err) // the simulated systems stand without them
 		return nil
 	}
-	return runNetworks(ctx, env, files[:bench.Pick(env, 1, len(files))])
+	return runNetworks(ctx, env, files[:bench.Pick(env, 1, len(files))], graphMethods...)
 }
 
 // runLongSeries infers the same couplings from series too long for kernel
 // matrices, in the space of random features.
 func runLongSeries(ctx context.Context, env *bench.Env) error {
 	features := graphMethod{"50 random features a kernel", inferred([]string{"rff:gaussian:groups:median:50"})}
+	var long []network
 	for _, T := range bench.Pick(env, []int{1000}, []int{2000, 20000, 100000}) {
 		g := granger.Lorenz96(20, T, 40, 0.1, 0.1, env.Seed)
-		w := network{fmt.Sprintf("simulated F=40 T=%d", T), g.Data, g.Truth}
-		if err := w.infer(ctx, env, features); err != nil {
-			return err
-		}
+		long = append(long, network{fmt.Sprintf("simulated F=40 T=%d", T), g.Data, g.Truth})
 	}
-	return nil
+	return runNetworks(ctx, env, long, features)
 }
 
 // lorenzFiles reads the data set: five series for each of two forcings.
@@ -252,7 +242,7 @@ func runDream3(ctx context.Context, env *bench.Env) error {
 		}
 		networks = append(networks, w)
 	}
-	return runNetworks(ctx, env, networks)
+	return runNetworks(ctx, env, networks, graphMethods...)
 }
 
 func dreamNetwork(env *bench.Env, set string) (network, error) {

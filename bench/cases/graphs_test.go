@@ -38,7 +38,7 @@ func ring(series, rows int) granger.Generated {
 func TestGraphMethods(t *testing.T) {
 	g := ring(5, 400)
 	c := bench.Case{Run: func(ctx context.Context, env *bench.Env) error {
-		return runNetworks(ctx, env, []network{{"linear", g.Data, g.Truth}})
+		return runNetworks(ctx, env, []network{{"linear", g.Data, g.Truth}}, graphMethods...)
 	}}
 	results, err := c.Measure(context.Background(), quickEnv())
 	if err != nil || len(results) != len(graphMethods) {

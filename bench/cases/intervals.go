@@ -24,13 +24,10 @@ import (
 
 // runIntervals runs one part of the case.
 func runIntervals(ctx context.Context, env *bench.Env) error {
-	switch env.Part {
-	case "speed":
-		return intervalSpeed(ctx, env)
-	case "regions":
-		return intervalRegions(ctx, env)
+	parts := map[string]func(context.Context, *bench.Env) error{
+		"coverage": intervalCoverage, "regions": intervalRegions, "speed": intervalSpeed,
 	}
-	return intervalCoverage(ctx, env)
+	return parts[env.Part](ctx, env)
 }
 
 // noises are the distributions of the noise at inputs x, of variance about .25.
@@ -88,7 +85,7 @@ type simulation struct {
 	l, n, sets int
 	stream     uint64 // of random numbers, of the first set
 	draw       func(rng *rand.Rand, l int, mix *mat.Dense) (X, Y *mat.Dense)
-	measure    func(m *iokl.Model, found *coverage, X, Y, Xt, Yt *mat.Dense) error
+	measure    func(ctx context.Context, m *iokl.Model, found *coverage, X, Y, Xt, Yt *mat.Dense) error
 }
 
 // run adds a result with these parameters for each of the names that measure finds, with figures of all sets.
@@ -109,7 +106,7 @@ func (s simulation) run(
 			CV: iokl.CVOptions{Lambdas: []float64{0.3, 0.1, 0.03, 0.01, 0.003}, Folds: 5, Repeats: 1},
 		})
 		if err == nil {
-			err = s.measure(m, found, X, Y, Xt, Yt)
+			err = s.measure(ctx, m, found, X, Y, Xt, Yt)
 		}
 		if err != nil {
 			return fmt.Errorf("%v: %w", params, err)
@@ -136,9 +133,7 @@ func intervalCoverage(ctx context.Context, env *bench.Env) error {
 					draw: func(rng *rand.Rand, l int, mix *mat.Dense) (X, Y *mat.Dense) {
 						return simulated(rng, l, mix, noise.draw)
 					},
-					measure: func(m *iokl.Model, found *coverage, X, Y, Xt, Yt *mat.Dense) error {
-						return intervalsOf(ctx, m, found, X, Y, Xt, Yt)
-					},
+					measure: intervalsOf,
 				}.run(ctx, env, map[string]any{"noise": noise.name}, func(r *bench.Result, shares, widths []float64) {
 					r.Metric("coverage", stat.Mean(shares, nil))
 					r.Metric("least coverage of a set", slices.Min(shares))

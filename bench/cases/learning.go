@@ -88,9 +88,7 @@ func by(name string, budget time.Duration, solver, systems string, schedule ...b
 
 // timed fits in every way, and says how soon each was near the optimum.
 func timed(ctx context.Context, env *bench.Env, t *task, approaches []approach) error {
-	results, err := fitAll(ctx, env, t, approaches)
-	timeToTarget(results)
-	addAll(env, results)
+	_, err := fitAll(ctx, env, t, approaches, timeToTarget)
 	return err
 }
 
@@ -334,16 +332,16 @@ func runDigits(ctx context.Context, env *bench.Env) error {
 	few.norm.Start(uniform)
 	for _, lambda := range []float64{1e-2, 1e-3, 1e-4, 1e-5} {
 		few.lambda = lambda
-		part, err := fitAll(ctx, env, few, []approach{
+		_, err := fitAll(ctx, env, few, []approach{
 			{name: "uniform kernels, L = I", eta: uniform, model: bcd.Neither, opt: opt},
 			{name: "IKL (kernel weights)", model: bcd.Weights, opt: opt},
 			{name: "OKL (output kernel)", eta: uniform, model: bcd.Output, opt: opt},
 			{name: "IOKL (both)", opt: opt},
+		}, func(all []outcome) {
+			for i := range all {
+				all[i].Trace = nil
+			}
 		})
-		for i := range part {
-			part[i].Trace = nil
-		}
-		addAll(env, part)
 		if err != nil {
 			return err
 		}
@@ -353,12 +351,11 @@ func runDigits(ctx context.Context, env *bench.Env) error {
 		return err
 	}
 	budget := bench.Duration(bench.Pick(env, 5.0, 25))
-	part, err := fitAll(ctx, env, many, []approach{ // the same minimisation with three solvers of the C step
+	_, err = fitAll(ctx, env, many, []approach{ // the same minimisation with three solvers of the C step
 		{name: "IOKL, fast", opt: bcd.Options{Tol: 1e-5}, budget: budget},
 		{name: "IOKL, plain CG", opt: bcd.Options{Tol: 1e-5, Sylvester: "cg"}, budget: budget},
 		{name: "IOKL, eigendecomposition", opt: bcd.Options{Tol: 1e-5, Sylvester: "eigen"}, budget: budget},
-	})
-	addAll(env, part)
+	}, func([]outcome) {})
 	return err
 }
 

@@ -72,7 +72,7 @@ func TestFit(t *testing.T) {
 	tk.grams = tk.grams[:3]
 	env.Count = 2
 	all, err := fitAll(context.Background(), env, tk,
-		[]approach{{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}}})
+		[]approach{{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}}}, func([]outcome) {})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d results, %v", len(all), err)
 	}
@@ -105,7 +105,7 @@ func TestFitStopsAtItsBudget(t *testing.T) {
 		{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1},
 		{name: "y", opt: bcd.Options{Tol: 1e-2}},
 		{name: "z", opt: bcd.Options{Solver: "none"}},
-	})
+	}, func([]outcome) {})
 	if err != nil || len(all) != 3 || !all[0].Stopped || all[0].Count != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}

@@ -125,9 +125,6 @@ func interpreter(ctx context.Context, script string) (program []string, missing 
 		" and"), debian)
 }
 
-// inexactTol is the true relative residual that iterative solvers are asked for.
-const inexactTol = 1e-6
-
 // runPeers measures what other programs offer beside ours: the same data, the same number of threads, and the accuracy
 // that each reached.
 func runPeers(ctx context.Context, env *bench.Env) error {
@@ -248,7 +245,7 @@ func besideSystem(
 	for _, name := range []string{"auto", "eigen", "tridiagonal"} {
 		tol := 0.0
 		if name == "auto" {
-			tol = inexactTol
+			tol = sylvesterTol
 		}
 		way := bench.Contender{Name: "iokl " + name, Run: func() error {
 			blas.Zero(C)
@@ -268,7 +265,7 @@ func besideSystem(
 	mu := fmt.Sprint(sys.Mu)
 	for _, job := range []peerJob{
 		{script: "sylvester.py", args: []string{mu}},
-		{script: "sylvester_torch.py", args: []string{mu, fmt.Sprint(inexactTol)}},
+		{script: "sylvester_torch.py", args: []string{mu, fmt.Sprint(sylvesterTol)}},
 		{script: "sylvester.m", args: []string{mu, fmt.Sprint(l), fmt.Sprint(n)}},
 	} {
 		if l > 1000 {

@@ -105,9 +105,7 @@ func intervalRegions(ctx context.Context, env *bench.Env) error {
 					}
 					return X, Y
 				},
-				measure: func(m *iokl.Model, found *coverage, _, _, Xt, Yt *mat.Dense) error {
-					return regionsHold(ctx, m, found, Xt, Yt)
-				},
+				measure: regionsHold,
 			}
 			params := map[string]any{"shared": shared}
 			if err := s.run(ctx, env, params, func(r *bench.Result, shares, sides []float64) {
@@ -122,7 +120,7 @@ func intervalRegions(ctx context.Context, env *bench.Env) error {
 }
 
 // regionsHold adds the share of the new samples that regions of held-out errors hold, and their sides.
-func regionsHold(ctx context.Context, m *iokl.Model, found *coverage, Xt, Yt *mat.Dense) error {
+func regionsHold(ctx context.Context, m *iokl.Model, found *coverage, _, _, Xt, Yt *mat.Dense) error {
 	H, err := m.HeldOut(ctx)
 	if err != nil {
 		return err

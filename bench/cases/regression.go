@@ -63,40 +63,32 @@ func runUCI(ctx context.Context, env *bench.Env) error {
 	})
 }
 
-// score adds the error and, where the model tells deviations, the negative log density that of says of them.
+// score adds the error and, where the model tells deviations of new observations, the negative log density that of says
+// of them.
 func score(
 	ctx context.Context, r *bench.Result, m *iokl.Model, X blas.General,
 	of func(D blas.General) (rmse, density float64),
 ) error {
-	D, err := deviations(ctx, r, m, X)
-	if err != nil {
-		return err
-	}
-	rmse, density := of(D)
-	r.Metric("rmse", rmse)
-	if D.Data != nil {
-		r.Metric("neg_log_density", density)
-	}
-	return nil
-}
-
-// deviations are those of new observations at X, none where the model tells none.
-func deviations(ctx context.Context, r *bench.Result, m *iokl.Model, X blas.General) (blas.General, error) {
 	start := time.Now()
 	D, err := m.PredictDeviation(ctx, blas.Dense(X))
 	if errors.Is(err, iokl.ErrInput) {
-		return blas.General{}, nil
+		rmse, _ := of(blas.General{})
+		r.Metric("rmse", rmse)
+		return nil
 	}
 	if err != nil {
-		return blas.General{}, err
+		return err
 	}
 	sigma, err := m.Noise(ctx)
 	if err != nil {
-		return blas.General{}, err
+		return err
 	}
 	D.Apply(func(_, k int, v float64) float64 { return math.Hypot(v, sigma[k]) }, D)
 	r.Metric("deviation_seconds", time.Since(start).Seconds())
-	return D.RawMatrix(), nil
+	rmse, density := of(D.RawMatrix())
+	r.Metric("rmse", rmse)
+	r.Metric("neg_log_density", density)
+	return nil
 }
 
 // madeCurves is the set that is drawn from the seed.

@@ -86,16 +86,33 @@ func runScale(ctx context.Context, env *bench.Env) error {
 	}
 	for _, l := range bench.Pick(env, []int64{4096, 16384, 65536}, []int64{1e4, 1e5, 1e6}) {
 		before := gemmRates(env, maps.Dim())
-		r, err := scaleOne(ctx, env, maps, l)
+		bench.ResetPeakRSS()
+		var sums []stream.Sums
+		r, err := env.Time(fmt.Sprintf("l = %d", l), map[string]any{
+			"l": l, "D": maps.Dim(), "n": scaleOutputs, "d": scaleInputs, "m": len(maps),
+		}, func() (err error) {
+			acc := stream.New(maps, scaleInputs, scaleOutputs, stream.Options{Seed: env.Seed, Backend: env.Backend})
+			if err = acc.Run(ctx, newGenerator(env, l, 17)); err == nil {
+				sums, err = acc.Sums()
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
+		start := time.Now()
+		res, err := fitSums(ctx, env, maps, sums[0])
+		if err != nil {
+			return err
+		}
+		r.Params["seconds_after_pass"] = time.Since(start).Seconds()
+		r.Metric("rows_per_second", float64(l)/r.Seconds)
+		r.Objective, r.RelativeGap, r.PeakRSS = bench.Num(res.Objective), bench.Num(res.RelativeGap), bench.PeakRSS()
 		D := float64(maps.Dim())
 		r.Rate(float64(l)*(D*D+2*D*scaleOutputs+D*scaleInputs), 0)
 		gemm := bench.Median(append(before, gemmRates(env, maps.Dim())...))
 		r.Metric("gemm_gflops", gemm)
 		r.Metric("of_gemm", r.GFlops/gemm)
-		env.Add(r)
 		env.Log("  l = %d: %.1f s", l, r.Seconds)
 	}
 	return nil
@@ -112,34 +129,6 @@ func gemmRates(env *bench.Env, n int) []float64 {
 		rates[i] = 2 * math.Pow(float64(n), 3) / time.Since(start).Seconds() / 1e9
 	}
 	return rates
-}
-
-// scaleOne is one pass and the fit after it.
-func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (bench.Result, error) {
-	r := bench.Result{Name: fmt.Sprintf("l = %d", l), Params: map[string]any{
-		"l": l, "D": maps.Dim(), "n": scaleOutputs, "d": scaleInputs, "m": len(maps),
-	}}
-	bench.ResetPeakRSS()
-	start := time.Now()
-	acc := stream.New(maps, scaleInputs, scaleOutputs, stream.Options{Seed: env.Seed, Backend: env.Backend})
-	if err := acc.Run(ctx, newGenerator(env, l, 17)); err != nil {
-		return r, err
-	}
-	sums, err := acc.Sums()
-	if err != nil {
-		return r, err
-	}
-	r.Time([]float64{time.Since(start).Seconds()})
-	start = time.Now()
-	res, err := fitSums(ctx, env, maps, sums[0])
-	if err != nil {
-		return r, err
-	}
-	r.Params["seconds_after_pass"] = time.Since(start).Seconds()
-	r.Metric("rows_per_second", float64(l)/r.Seconds)
-	r.Objective, r.RelativeGap = bench.Num(res.Objective), bench.Num(res.RelativeGap)
-	r.PeakRSS = bench.PeakRSS()
-	return r, nil
 }
 
 // fitSums learns kernels and outputs from the sums alone.

@@ -57,8 +57,7 @@ func forecastSet(
 	if err != nil {
 		return err
 	}
-	const level = 0.9
-	intervals, err := study.Forecast(ctx, steps, level)
+	intervals, err := study.Forecast(ctx, steps, 0.9)
 	if err != nil {
 		return err
 	}

@@ -76,9 +76,6 @@ var words = page.NewWords(template.FuncMap{
 	"starting": func(key, text string, group []bench.Result) []bench.Result {
 		return some(group, func(r bench.Result) bool { return strings.HasPrefix(r.Param(key), text) })
 	},
-	"given": func(key string, group []bench.Result) []bench.Result {
-		return some(group, func(r bench.Result) bool { return r.Params[key] != nil })
-	},
 	"like": like, "having": having, "ordered": ordered, "values": values, "ratios": ratios, "cell": cell,
 	"names": func(group []bench.Result) []string {
 		return distinct(group, func(r bench.Result) string { return r.Name })

@@ -23,13 +23,15 @@ import (
 	"github.com/iokl/iokl/internal/files/table"
 )
 
-// path is the path of a file in a data set's folder.
+// path is the path of a file in a data set's folder: below that of --data, or below ../shared/data from the module's
+// root or the working directory.
 func path(e *bench.Env, set, file string) string {
 	dir := e.Data
-	if dir == "" {
-		dir = filepath.Join("..", "shared", "data")
-		if root, err := bench.ModuleRoot(); err == nil {
-			dir = filepath.Join(root, "..", "shared", "data")
+	for at, _ := os.Getwd(); dir == ""; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			dir = filepath.Join(at, "..", "shared", "data")
+		} else if at == filepath.Dir(at) {
+			dir = filepath.Join("..", "shared", "data")
 		}
 	}
 	return filepath.Join(dir, set, file)
