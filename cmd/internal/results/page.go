@@ -4,18 +4,21 @@ package results
 
 import (
 	"bytes"
+	_ "embed" // the templates
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"text/template"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/internal/files/atomicfile"
 	"github.com/iokl/iokl/internal/files/page"
+	"github.com/iokl/iokl/internal/learn/choose"
 )
 
 // Subject is a result that a page is about.
@@ -35,8 +38,8 @@ func Read(path string) (Subject, error) {
 	}
 	defer f.Close()
 	start := make([]byte, 2)
-	if _, err := io.ReadFull(f, start); err != nil || !bytes.Equal(start, []byte("PK")) {
-		return readJSON(path)
+	if n, err := io.ReadFull(f, start); err != nil || !bytes.Equal(start, []byte("PK")) {
+		return readJSON(io.MultiReader(bytes.NewReader(start[:n]), f), path)
 	}
 	model, err := iokl.Load(path)
 	if err != nil {
@@ -46,13 +49,8 @@ func Read(path string) (Subject, error) {
 }
 
 // readJSON reads what cv or granger printed, by the members that each has.
-func readJSON(path string) (Subject, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Subject{}, err
-	}
-	defer f.Close()
-	text, err := memory.ReadAll(f, path)
+func readJSON(r io.Reader, path string) (Subject, error) {
+	text, err := memory.ReadAll(r, path)
 	if err != nil {
 		return Subject{}, err
 	}
@@ -139,4 +137,41 @@ func comparison(all []Subject) *page.Table {
 		}
 	}
 	return t
+}
+
+//go:embed sentences.tmpl
+var sentencesText string
+
+//go:embed reports.tmpl
+var reportsText string
+
+//go:embed tables.tmpl
+var tablesText string
+
+//go:embed pages.tmpl
+var pagesText string
+
+var words = page.NewWords(template.FuncMap{
+	"less":  func(v, than float64) float64 { return max(0, 1-v/than) },
+	"bytes": func(n int64) string { return memory.Format(float64(n)) },
+	"error": errorText, "accuracy": accuracyText, "sources": sourceNames, "class": classRow,
+	"axis":   func(model *iokl.Model) []string { _, names := model.OutputAxis(); return names },
+	"step":   func(k int) string { return page.Counted(k+1, "step") },
+	"active": Active, "metric": func(name string) string { return metricNames[name] }, "brief": choose.Brief,
+	"coupled": func() float64 { return coupled }, "figure": page.Figure,
+	"first": func(most int, texts []string) []string { return texts[:min(most, len(texts))] },
+}, sentencesText, reportsText, tablesText+pagesText)
+
+func say(name string, v any) string { return words.Say(name, v) }
+
+// Report writes what the template of that name makes of v.
+func Report(w io.Writer, name string, v any) error {
+	_, err := io.WriteString(w, words.Text(name, v))
+	return status.Failure(err)
+}
+
+// Columns writes what the template of that name makes of v, whose tabs separate columns. The flags are those of package
+// tabwriter.
+func Columns(w io.Writer, name string, v any, flags uint) error {
+	return status.Failure(words.Columns(w, name, v, flags))
 }
