@@ -58,23 +58,23 @@ func Write(w io.Writer, files []*bench.File) error {
 		p.Lead = append(p.Lead, page.Classed("box", words.Say("run", f.Machine)))
 		machines.Add(page.Facts(words.Facts("machine", f.Machine)), page.Text(words.Say("noise", f.Machine.Noise)))
 	}
-	var findings []page.Item
+	var findings, found []string // and the cases that these are of
 	var sections []page.Section
 	for _, group := range all.ByCase() {
 		name := group[0].Case
 		says := cases.Conclude(group)
 		if len(says) > 0 {
-			findings = append(findings, page.Item{Text: says[0], To: name})
+			findings, found = append(findings, says[0]), append(found, name)
 		}
-		s := page.NewSection(name, name, page.Classed("soft", does(name)), page.List(says),
+		sections = append(sections, page.NewSection(name, name, page.Classed("soft", does(name)), page.List(says),
 			page.Charts(cases.Figures(group, all)...), cases.Table(group).Block(), resultTable(group).Block(),
-			page.Classed("soft", took(all, name)), page.Commands("Measure again:", reruns(group)...))
-		sections = append(sections, s)
+			page.Classed("soft", took(all, name)), page.Commands("Measure again:", reruns(group)...)))
 	}
 	p.Sections = []page.Section{machines}
 	if findings != nil {
-		found := page.NewSection("findings", "Every case in a sentence", page.Items(findings))
-		p.Sections = []page.Section{found, machines}
+		p.Sections = []page.Section{
+			page.NewSection("findings", "Every case in a sentence", page.List(findings, found...)), machines,
+		}
 	}
 	p.Lead = append(p.Lead, page.Classed("soft", words.Say("numbers", nil)), page.Links("Jump to", p.Sections))
 	p.Sections = append(p.Sections, sections...)

@@ -122,24 +122,12 @@ func Classed(class, text string) Block {
 	return Block{"paragraph", struct{ Class, Text string }{class, text}}
 }
 
-// Item is an entry of a list, with a link to the section To unless that is "".
-type Item struct{ Text, To string }
-
-// Items are a list, nothing for none.
-func Items(items []Item) Block {
-	if len(items) == 0 {
+// List is a list of texts, nothing for none, each with a link to the section of that name where sections are named.
+func List(texts []string, sections ...string) Block {
+	if len(texts) == 0 {
 		return Block{}
 	}
-	return Block{"list", items}
-}
-
-// List is a list of texts.
-func List(texts []string) Block {
-	items := make([]Item, len(texts))
-	for i, t := range texts {
-		items[i].Text = t
-	}
-	return Items(items)
+	return Block{"list", struct{ Texts, To []string }{texts, sections}}
 }
 
 // Facts are pairs of a name and what it is.
@@ -161,13 +149,13 @@ func Commands(label string, lines ...string) Block { return Block{"commands", la
 
 // Links lead to the sections that have a name.
 func Links(label string, sections []Section) Block {
-	l := labelled{Label: label}
+	var named []string
 	for _, s := range sections {
 		if s.ID != "" {
-			l.List = append(l.List, s.ID)
+			named = append(named, s.ID)
 		}
 	}
-	return Block{"links", l}
+	return Block{"links", labelled{label, named}}
 }
 
 // Charts are figures side by side.

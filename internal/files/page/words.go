@@ -152,10 +152,10 @@ func (w Words) Table(name string, v any) *Table {
 // its name and its title; text or soft, a paragraph; item, of a list; command, with a label before it; facts or table,
 // by the template of that name; or else the name of one of the blocks. Sections without blocks are left out.
 func (w Words) Sections(name string, v any, blocks map[string]Block) (all []Section) {
-	var items []Item
+	var items []string
 	for _, c := range append(w.Lines(name, v), []string{"section", "", ""}) {
 		if c[0] != "item" && items != nil {
-			all[len(all)-1].Add(Items(items))
+			all[len(all)-1].Add(List(items))
 			items = nil
 		}
 		b := blocks[c[0]]
@@ -163,7 +163,7 @@ func (w Words) Sections(name string, v any, blocks map[string]Block) (all []Sect
 		case "section":
 			all = append(all, Section{ID: c[1], Title: c[2]})
 		case "item":
-			items = append(items, Item{Text: strings.TrimSpace(c[1])})
+			items = append(items, strings.TrimSpace(c[1]))
 		case "text":
 			b = Text(strings.TrimSpace(c[1]))
 		case "soft":
