@@ -1,18 +1,15 @@
-// Package bench measures the solvers: what a case is, the machine it runs on, how
-// work is timed, and how two runs compare.
+// Package bench times the solvers: it defines a case, describes the machine, repeats and times work, and compares two
+// runs.
 //
-// A [Case] is one value that a package below bench/cases registers when the program
-// starts: the list of cases, the help, the report and its pictures follow from it. A
-// new case is a new file in a folder of bench/cases; a new folder is named once in
-// bench/cases/cases.go, which a test holds to be complete. A case hands [Result]
-// values to [Env.Add] and prints nothing. Everything that a table, a picture or the report shows
-// is in the JSON file of a run. Package report shows it.
+// Package cases has the list of cases. A [Case] adds values of type [Result] to its [Env] and prints nothing. The JSON
+// file of a run has all that tables, pictures and pages show; package report writes these.
 package bench
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -23,54 +20,41 @@ import (
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
-// Case is one measurement that a person can ask for by name.
+// Case is one benchmark, which is run by its name.
 type Case struct {
 	Name    string
 	Does    string  // in one line what is measured
 	Minutes float64 // about how long the whole takes on two processors with AVX-512; 0 means less than one
-	Topic   string  // of Topics that the case is evidence of; "" for none
+	Topic   string  // heading of Topics under which the page of evidence has the case; "" leaves it out
 
-	Shown        []string // the parts that are evidence; nil: all
-	ShownMinutes float64  // about how long they take
+	Shown        []string // the parts that the page of evidence has; nil: all
+	ShownMinutes float64  // about how long these take
 
-	// Run measures the case, or env.Part of one that has parts, and hands env.Add what it has until ctx ends.
+	// Run measures the case, or the part env.Part, and adds results to env until it is done or ctx ends.
 	Run    func(ctx context.Context, env *Env) error
 	Parts  []string // each of which can be run alone: "mtr:edm,jura"
-	Pieces []string // parts of parts, run only by name
+	Pieces []string // smaller parts, which are run only by name
+	Quick  []string // the parts that a quick run measures; nil: all
 
-	// What the report shows of the results of the case; each may be nil.
-	// sentences, most often of Say; the first stands at the top of the page
-	Conclude  func(group []Result) []string
-	Figures   func(group []Result, f *File) []picture.Figure // beside those of traces; f has all cases
-	Published func(group []Result) *Table                    // figures from elsewhere beside ours, or a summary
-
-	file string // where it is registered
+	// Pictures draws the results of the case, besides the curves against time that every case has. f has the results
+	// of all cases. nil draws none.
+	Pictures func(group []Result, f *File) []picture.Figure
 }
 
-// Topics are what the evidence is of, in the order of its page.
-var Topics = []string{Systems, Learning, Rows, Targets, Curves, Fields, Graphs, Intervals}
-
-// The topics of cases.
-const (
-	Systems   = "Linear systems with K⊗L + μI"
-	Learning  = "The paper: kernels, outputs and functions learned together"
-	Rows      = "One target, up to 41,157 rows"
-	Targets   = "Several targets"
-	Curves    = "Learning curves with missing ends"
-	Fields    = "Genomes and soils"
-	Graphs    = "Who drives whom"
-	Intervals = "Intervals"
-)
-
-// Length says about how long the case takes in full on two processors.
-func (c *Case) Length() string {
-	if c.Minutes > 0 {
-		return fmt.Sprintf("%g min", c.Minutes)
-	}
-	return "< 1 min"
+// Topics are the headings of the page of evidence, in their order.
+var Topics = []string{
+	"Linear systems with K⊗L + μI",
+	"The paper: kernels, outputs and functions learned together",
+	"One target, up to 41,157 rows",
+	"Several targets",
+	"Learning curves with missing ends",
+	"Genomes and soils",
+	"Who drives whom",
+	"Intervals",
 }
 
-// Measure runs every part of the case, past those that a run like this skips, of which the last error is returned.
+// Measure runs the parts of the case one after the other. It goes on behind parts that return ErrSkipped, and returns
+// the last such error where nothing else fails.
 func (c *Case) Measure(ctx context.Context, env *Env) (_ []Result, skipped error) {
 	env.results = nil
 	if c.Parts == nil {
@@ -79,6 +63,10 @@ func (c *Case) Measure(ctx context.Context, env *Env) (_ []Result, skipped error
 	}
 	defer func() { env.Part = "" }()
 	for _, env.Part = range c.Parts {
+		if env.Quick && c.Quick != nil && !slices.Contains(c.Quick, env.Part) {
+			skipped = fmt.Errorf("%w: --quick leaves out %s:%s, which takes long", ErrSkipped, c.Name, env.Part)
+			continue
+		}
 		switch err := c.Run(ctx, env); {
 		case errors.Is(err, ErrSkipped):
 			skipped = err
@@ -87,15 +75,6 @@ func (c *Case) Measure(ctx context.Context, env *Env) (_ []Result, skipped error
 		}
 	}
 	return env.results, skipped
-}
-
-// Table is a table of the report that is made of texts.
-type Table struct {
-	Title  string
-	Head   []string
-	Rows   [][]string
-	Source string
-	Words  bool // more text than numbers
 }
 
 // Env is what a case runs with. Use NewEnv for one with every field set.
@@ -147,6 +126,19 @@ func (e *Env) Rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(e.See
 // Add hands over results of the case that runs.
 func (e *Env) Add(results ...Result) { e.results = append(e.results, results...) }
 
+// Time runs work once and adds a result of that name with the seconds that it took. The pointer is for more figures,
+// and valid until the next result is added.
+func (e *Env) Time(name string, params map[string]any, work func() error) (*Result, error) {
+	start := time.Now()
+	if err := work(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	r := Result{Name: name, Params: maps.Clone(params)}
+	r.Time([]float64{time.Since(start).Seconds()})
+	e.Add(r)
+	return &e.results[len(e.results)-1], nil
+}
+
 // Skip notes a part of a case that cannot be measured here, and why.
 func (e *Env) Skip(format string, args ...any) {
 	note := fmt.Sprintf(format, args...)
@@ -168,60 +160,31 @@ func (e *Env) Limits() Limits {
 // ErrSkipped says that a case could not run here, and why.
 var ErrSkipped = errors.New("skipped")
 
-var cases []Case
-
-// Register adds a case to those that can be asked for. A file calls it from init.
-func Register(c Case) {
-	_, c.file, _, _ = runtime.Caller(1)
-	cases = append(cases, c)
-	slices.SortStableFunc(cases, func(a, b Case) int { return strings.Compare(a.file, b.file) })
-}
-
-// Cases lists every registered case in the order in which "all" runs them: by
-// topic, then by source file.
-func Cases() []Case { return slices.Clone(cases) }
-
-// Find returns the case of that name, nil where there is none.
-func Find(name string) *Case {
-	i := slices.IndexFunc(cases, func(c Case) bool { return c.Name == name })
+// Find returns the case of that name, nil where the list has none.
+func Find(list []Case, name string) *Case {
+	i := slices.IndexFunc(list, func(c Case) bool { return c.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &cases[i]
+	return &list[i]
 }
 
-// Select returns the cases of those names, in their order; "all" stands for every
+// Select returns the cases of the list of those names, in their order; "all" stands for every
 // case, "evidence" for those of all Topics, and "NAME:PART,PART" for some parts of one.
-func Select(names []string) ([]Case, error) {
+func Select(list []Case, names []string) ([]Case, error) {
 	var out []Case
 	for _, name := range names {
 		switch name {
 		case "all":
-			return Cases(), nil
+			return slices.Clone(list), nil
 		case "evidence":
-			return evidence(), nil
+			return evidence(list), nil
 		}
-		name, list, some := strings.Cut(name, ":")
-		found := Find(name)
-		if found == nil {
-			have := []string{"all", "evidence"}
-			for _, c := range cases {
-				have = append(have, c.Name)
-			}
-			return nil, fmt.Errorf("unknown case %q (have %s)", name, strings.Join(have, ", "))
+		c, err := selected(list, name)
+		if err != nil {
+			return nil, err
 		}
-		c := *found
-		if some {
-			if c.Parts = strings.Split(list, ","); found.Parts == nil {
-				return nil, fmt.Errorf("case %q has no parts", name)
-			}
-			for _, p := range c.Parts {
-				if !slices.Contains(found.Parts, p) && !slices.Contains(found.Pieces, p) {
-					return nil, fmt.Errorf("case %s has no part %q (have %s)", name, p, strings.Join(found.Parts, ", "))
-				}
-			}
-		}
-		if some || !slices.ContainsFunc(out, func(o Case) bool {
+		if strings.Contains(name, ":") || !slices.ContainsFunc(out, func(o Case) bool {
 			return o.Name == name && slices.Equal(o.Parts, c.Parts)
 		}) {
 			out = append(out, c)
@@ -230,9 +193,35 @@ func Select(names []string) ([]Case, error) {
 	return out, nil
 }
 
-// evidence is the cases of all topics, with their parts that are shown.
-func evidence() (out []Case) {
-	for _, c := range cases {
+// selected is the case NAME, or NAME:PART,PART with these parts.
+func selected(list []Case, name string) (Case, error) {
+	name, parts, some := strings.Cut(name, ":")
+	found := Find(list, name)
+	if found == nil {
+		have := []string{"all", "evidence"}
+		for _, c := range list {
+			have = append(have, c.Name)
+		}
+		return Case{}, fmt.Errorf("unknown case %q (have %s)", name, strings.Join(have, ", "))
+	}
+	c := *found
+	if !some {
+		return c, nil
+	}
+	if c.Parts = strings.Split(parts, ","); found.Parts == nil {
+		return c, fmt.Errorf("case %q has no parts", name)
+	}
+	for _, p := range c.Parts {
+		if !slices.Contains(found.Parts, p) && !slices.Contains(found.Pieces, p) {
+			return c, fmt.Errorf("case %s has no part %q (have %s)", name, p, strings.Join(found.Parts, ", "))
+		}
+	}
+	return c, nil
+}
+
+// evidence is the cases that have a topic, with the parts that the page of evidence has.
+func evidence(list []Case) (out []Case) {
+	for _, c := range list {
 		if c.Topic == "" {
 			continue
 		}
@@ -244,8 +233,8 @@ func evidence() (out []Case) {
 	return out
 }
 
-// SetThreads makes n threads compute at once, in every backend; 0 means one for
-// each processor. gonum's products know only GOMAXPROCS, which is therefore set too.
+// SetThreads sets the number of threads of every backend; 0 means one for each processor. It sets GOMAXPROCS too, which
+// gonum's products use.
 func SetThreads(n int) {
 	if n > 0 {
 		runtime.GOMAXPROCS(n)

@@ -23,11 +23,11 @@ func quickEnv() *Env {
 func TestInterleave(t *testing.T) {
 	for follow, want := range map[bool]string{false: "^a+b+abab$", true: "^a+b+aabbaabb$"} {
 		var order []string
-		work := func(name string) Variant {
-			return Variant{Run: func() error { order = append(order, name); return nil }}
+		work := func(name string) Contender {
+			return Contender{Run: func() error { order = append(order, name); return nil }}
 		}
 		plan := Plan{Count: 2, Warm: true, Follow: follow}
-		samples, err := Interleave(context.Background(), plan, []Variant{work("a"), work("b")})
+		samples, err := Interleave(context.Background(), plan, []Contender{work("a"), work("b")})
 		if err != nil || len(samples[0]) != 2 || len(samples[1]) != 2 {
 			t.Errorf("samples %v, %v", samples, err)
 		}
@@ -40,7 +40,7 @@ func TestInterleave(t *testing.T) {
 func TestInterleaveStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	runs := 0
-	samples, err := Interleave(ctx, Plan{Count: 9}, []Variant{{Run: func() error {
+	samples, err := Interleave(ctx, Plan{Count: 9}, []Contender{{Run: func() error {
 		if runs++; runs == 3 {
 			cancel()
 		}
@@ -51,7 +51,7 @@ func TestInterleaveStops(t *testing.T) {
 	}
 	for least, want := range []int{1, 1, 2, 3} {
 		plan := Plan{Count: 9, Budget: 1, Least: least}
-		if samples, _ := Interleave(context.Background(), plan, []Variant{{Run: func() error {
+		if samples, _ := Interleave(context.Background(), plan, []Contender{{Run: func() error {
 			time.Sleep(time.Microsecond)
 			return nil
 		}}}); len(samples[0]) != want {
@@ -59,7 +59,7 @@ func TestInterleaveStops(t *testing.T) {
 		}
 	}
 	bad := errors.New("bad")
-	if _, err := Interleave(context.Background(), Plan{Count: 9}, []Variant{{Run: func() error {
+	if _, err := Interleave(context.Background(), Plan{Count: 9}, []Contender{{Run: func() error {
 		return bad
 	}}}); !errors.Is(err, bad) {
 		t.Errorf("failure: %v", err)

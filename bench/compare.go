@@ -1,18 +1,12 @@
-// This file tests which lines of one run differ from those of another beyond chance.
-
 package bench
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"golang.org/x/perf/benchmath"
 	"gonum.org/v1/gonum/stat"
-
-	"github.com/iokl/iokl/internal/files/page"
 )
 
 // Comparison is what changed from one run to another.
@@ -53,8 +47,8 @@ const (
 	Added  Verdict = "only in the second"
 )
 
-// alpha is the level of significance, benchstat's.
-const alpha = 0.05
+// Alpha is the level of significance, benchstat's.
+const Alpha = 0.05
 
 // Compare tests each line that both files have as benchstat does, and corrects for
 // their number. A line is faster or slower when the difference is significant and
@@ -121,7 +115,7 @@ func (c *Comparison) correct() {
 // judge gives a line that was tested its verdict.
 func (ch *Change) judge(threshold float64) {
 	switch {
-	case ch.P == nil || !(*ch.P < alpha):
+	case ch.P == nil || !(*ch.P < Alpha):
 	case ch.Ratio > 1+threshold && ch.minimum > 1+threshold:
 		ch.Verdict = Slower
 	case ch.Ratio < 1/(1+threshold) && ch.minimum < 1/(1+threshold):
@@ -197,46 +191,22 @@ func worse(old, r Result) string {
 	return ""
 }
 
-// Write writes the lines that changed, or all of them, and a summary.
-func (c *Comparison) Write(w io.Writer, all bool) error {
-	for _, warning := range c.Warnings {
-		fmt.Fprintln(w, "note:", warning)
-	}
-	count := map[Verdict]int{}
-	t := &page.Table{Head: []string{"case", "name", "old s", "new s", "ratio", "p", "verdict", "parameters"}}
+// Count is the number of lines of that verdict.
+func (c *Comparison) Count(v Verdict) (n int) {
 	for _, ch := range c.Lines {
-		count[ch.Verdict]++
-		if !all && (ch.Verdict == Same || ch.Verdict == Single) {
-			continue
-		}
-		t.Rows = append(t.Rows, page.Texts(ch.Case, ch.Name, OrDash(Positive(ch.Old)), OrDash(Positive(ch.New)),
-			OrDash(Positive(ch.Ratio)), OrDash(Optional(ch.P)),
-			strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note, ": "), ch.Params))
-	}
-	if err := t.WriteText(w, len(t.Rows)); err != nil {
-		return err
-	}
-	var parts []string
-	for _, v := range []Verdict{Same, Faster, Slower, Worse, Single, Gone, Added} {
-		if count[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
+		if ch.Verdict == v {
+			n++
 		}
 	}
-	summary := strings.Join(parts, ", ")
-	if g := c.Geomean; g != nil {
-		summary += fmt.Sprintf("; the medians' ratio new/old is %.3g on (geometric) average", *g)
-	}
-	_, err := fmt.Fprintf(w, "%s: %s (threshold %.0f %%, p < %g, corrected for the number of lines)\n",
-		c.headline(count), summary, 100*c.Threshold, alpha)
-	return err
+	return n
 }
 
-func (c *Comparison) headline(count map[Verdict]int) string {
-	switch {
-	case c.Regressed:
-		return "REGRESSION"
-	case count[Faster] > 0:
-		return "faster"
-	}
-	return "no difference"
+// Verdicts are those that some line has.
+func (c *Comparison) Verdicts() []Verdict {
+	return slices.DeleteFunc([]Verdict{Same, Faster, Slower, Worse, Single, Gone, Added}, func(v Verdict) bool {
+		return c.Count(v) == 0
+	})
 }
+
+// Changed reports whether the line tells of a change.
+func (ch *Change) Changed() bool { return ch.Verdict != Same && ch.Verdict != Single }

@@ -1,12 +1,9 @@
-// This file describes the machine and the build of a run, measures its limits, and what disturbed it.
-
 package bench
 
 import (
 	"cmp"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -18,8 +15,8 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/blas/native"
-	"github.com/iokl/iokl/internal/files/build"
 	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/files/build"
 )
 
 // Machine describes where and with what a run was made.
@@ -124,36 +121,10 @@ func Forced() (set []string) {
 	return set
 }
 
-// Unforced is the environment without these variables.
-func Unforced() []string {
-	return slices.DeleteFunc(os.Environ(), func(s string) bool {
-		name, _, _ := strings.Cut(s, "=")
-		return slices.Contains(forcing, name)
-	})
-}
-
 // WarnForced logs what is forced.
 func (e *Env) WarnForced() {
 	if f := Forced(); len(f) > 0 {
 		e.Log("libraries do not choose their kernels themselves: %s (--own-cores unsets it)", strings.Join(f, " "))
-	}
-}
-
-// ModuleRoot is the directory of go.mod at or above the working directory.
-func ModuleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", os.ErrNotExist
-		}
-		dir = up
 	}
 }
 
@@ -308,12 +279,8 @@ func measureLimits(threads int) Limits {
 	var l Limits
 	b := native.New()
 	for _, t := range slices.Compact([]int{1, threads}) {
-		for _, single := range []bool{false, true} {
-			prec := blas.Float64
-			if single {
-				prec = blas.Float32
-			}
-			rate := best(func() float64 { return b.MeasurePeak(single, t, limitTime) })
+		for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
+			rate := best(func() float64 { return b.MeasurePeak(prec == blas.Float32, t, limitTime) })
 			l.FMA = append(l.FMA, Peak{Precision: prec.String(), Threads: t, GFlops: rate / 1e9})
 		}
 		for _, size := range readSizes {

@@ -1,5 +1,3 @@
-// This file has what a run measures: the results, and the file that keeps them.
-
 package bench
 
 import (
@@ -7,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Result is one measured line. A field that does not apply is left out of the JSON.
@@ -79,12 +80,73 @@ func Num(x float64) *float64 {
 	return &x
 }
 
-// Value is an optional number, 0 where it is absent.
-func Value(x *float64) float64 {
-	if x == nil {
-		return 0
+// Param is a parameter as text, "" where there is none.
+func (r Result) Param(key string) string {
+	switch v := r.Params[key].(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		return fmt.Sprint(v)
 	}
-	return *x
+}
+
+// Number is a numeric parameter, which is an int when measured and a float64 when
+// read back; NaN where there is none.
+func (r Result) Number(key string) float64 {
+	switch v := r.Params[key].(type) {
+	case int:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+// Without is every parameter as key=value, less the named ones.
+func (r Result) Without(keys ...string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(r.Params)) {
+		if !slices.Contains(keys, k) {
+			parts = append(parts, k+"="+r.Param(k))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Value is a metric, or one of the fields that every case has, and whether the result has it.
+func (r Result) Value(key string) (v float64, known bool) {
+	optional := map[string]*float64{
+		"seconds_to": r.SecondsTo, "accuracy": r.Accuracy, "objective": r.Objective, "gap": r.RelativeGap,
+		"residual": r.Residual,
+	}
+	positive := map[string]float64{
+		"seconds": r.Seconds, "min": r.Min, "max": r.Max, "peak": float64(r.PeakRSS >> 20), "gflops": r.GFlops,
+		"gbytes": r.GBytes, "of_peak": r.OfPeak, "of_bandwidth": r.OfBandwidth,
+	}
+	if p, ok := optional[key]; ok {
+		if p == nil {
+			return 0, false
+		}
+		return *p, true
+	}
+	if v, ok := positive[key]; ok {
+		return v, v > 0 && (r.Count > 1 || key != "min" && key != "max")
+	}
+	v, known = r.Metrics[key]
+	return v, known
+}
+
+// Bytes is an amount of memory in the largest unit that it fills.
+func Bytes(b float64) string {
+	unit := 0
+	for ; b >= 1024 && unit < 3; unit++ {
+		b /= 1024
+	}
+	return fmt.Sprintf([]string{"%.0f bytes", "%.3g KiB", "%.3g MiB", "%.3g GiB"}[unit], b)
 }
 
 // Metric records x under key unless it is NaN or infinite, which JSON cannot hold.

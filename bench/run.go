@@ -1,5 +1,3 @@
-// This file runs cases one after the other, less the units that an earlier run completed.
-
 package bench
 
 import (
@@ -7,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iokl/iokl/blas"
 )
 
 // Run runs the cases one after the other, the rest also after a failure; the error
@@ -21,6 +23,7 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	env.WarnForced()
 	before := readNoise()
 	var failed []string
+	note := func() { file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped }
 	for _, u := range units(cases, env) {
 		if ctx.Err() != nil {
 			break
@@ -36,12 +39,12 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 		case err != nil && ctx.Err() == nil:
 			failed = append(failed, fmt.Sprintf("%s: %v", u.name(), err))
 		}
-		file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
+		note()
 		if env.Keep != nil {
 			env.Keep(file)
 		}
 	}
-	file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
+	note()
 	if env.Earlier != nil {
 		file.Machine.Noise = file.Machine.Noise.Worse(env.Earlier.Machine.Noise)
 	}
@@ -82,14 +85,9 @@ func stamp(u unit, results []Result, env *Env) {
 	for i := range results {
 		r := &results[i]
 		r.Case, r.Part = u.Name, u.part
-		if r.Params == nil {
-			r.Params = map[string]any{}
-		}
-		for key, v := range map[string]any{"backend": env.Backend.Name(), "threads": env.Threads, "seed": env.Seed} {
-			if _, ok := r.Params[key]; !ok {
-				r.Params[key] = v
-			}
-		}
+		params := map[string]any{"backend": env.Backend.Name(), "threads": env.Threads, "seed": env.Seed}
+		maps.Copy(params, r.Params)
+		r.Params = params
 		if r.PeakRSS == 0 {
 			r.PeakRSS = peak
 		}
@@ -112,7 +110,7 @@ func (e *Env) rerun(name string) string {
 	return b.String()
 }
 
-// shares sets the rates of all results against what the machine can do, which is measured if there are any.
+// shares divides the rates of the results by the limits of the machine, which are measured where there are rates.
 func (f *File) shares(env *Env) {
 	if !slices.ContainsFunc(f.Results, func(r Result) bool { return r.GFlops > 0 }) {
 		return
@@ -144,7 +142,7 @@ type CaseRun struct {
 	Noise   *Noise  `json:"noise,omitempty"`
 }
 
-// unit is what a run completes or measures anew: a case, or the only part that is left of one that has parts.
+// unit is what a run measures whole or not at all: a case, or one part of a case.
 type unit struct {
 	Case
 	part string
@@ -157,7 +155,7 @@ func (u unit) name() string {
 	return u.Name + ":" + u.part
 }
 
-// units are those of the cases. The parts of a quick run are too short to be kept apart.
+// units are the cases, or their parts. A quick run keeps the parts of a case together, since they are short.
 func units(cases []Case, env *Env) []unit {
 	var out []unit
 	for _, c := range cases {
@@ -207,4 +205,143 @@ func (f *File) reuse(env *Env, u unit) bool {
 		}
 	}
 	return true
+}
+
+// Contender is one of several ways to do a piece of work, measured side by side.
+type Contender struct {
+	Name    string
+	Params  map[string]any // its own, beside those of all
+	Prepare func()         // runs before each repetition, unmeasured; nil does nothing
+	Run     func() error   // is measured
+	Spins   bool           // threads of a library wait busily after Run, which slows what runs next
+}
+
+const (
+	// SpinTime exceeds the time for which threads of OpenBLAS wait busily after a call.
+	SpinTime = 130 * time.Millisecond
+	// warmTime exceeds the time for which, after a pause, the system may run both threads on one processor.
+	warmTime = 50 * time.Millisecond
+)
+
+// Plan says how contenders are repeated.
+type Plan struct {
+	Count int  // repetitions of each; at least 1
+	Warm  bool // repetitions of each beforehand are not counted
+	// before each repetition the work is done once untimed, so that caches and threads are in the state it leaves
+	Follow    bool
+	MinSample time.Duration // the work of a repetition is repeated to fill this time; needs Warm
+	Budget    time.Duration // of a contender, after which it is not repeated; 0 means no limit
+	Least     int           // repetitions of each whatever the budget; 0 means 1
+}
+
+// Interleave measures the contenders in turn, round after round, so that what
+// disturbs the machine disturbs all of them alike. It returns the seconds of each
+// repetition of each; when ctx ends or a contender fails, what it has so far.
+func Interleave(ctx context.Context, plan Plan, all []Contender) ([][]float64, error) {
+	samples := make([][]float64, len(all))
+	inner := make([]int, len(all))
+	spent := make([]time.Duration, len(all))
+	spins := false
+	prepare := func(next Contender, least time.Duration) (time.Duration, error) {
+		if spins && !next.Spins {
+			least = SpinTime
+		}
+		spins = next.Spins
+		if least == 0 {
+			return 0, nil
+		}
+		return warm(next, least)
+	}
+	for i, v := range all {
+		inner[i] = 1
+		if !plan.Warm {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return samples, err
+		}
+		t, err := prepare(v, warmTime)
+		if err != nil {
+			return samples, err
+		}
+		spent[i] = t
+		inner[i] = int(math.Ceil(min(1e6, max(1, float64(plan.MinSample)/float64(max(t, 1))))))
+	}
+	for range max(1, plan.Count) {
+		for i, v := range all {
+			if err := ctx.Err(); err != nil {
+				return samples, err
+			}
+			if len(samples[i]) >= max(1, plan.Least) && plan.Budget > 0 && spent[i] > plan.Budget {
+				continue
+			}
+			if _, err := prepare(v, 0); err != nil {
+				return samples, err
+			}
+			if plan.Follow {
+				before, err := once(v, 1)
+				if err != nil {
+					return samples, err
+				}
+				spent[i] += before
+			}
+			t, err := once(v, inner[i])
+			if err != nil {
+				return samples, err
+			}
+			spent[i] += t
+			samples[i] = append(samples[i], t.Seconds()/float64(inner[i]))
+		}
+	}
+	return samples, nil
+}
+
+// once times n runs of v.
+func once(v Contender, n int) (time.Duration, error) {
+	if v.Prepare != nil {
+		v.Prepare()
+	}
+	start := time.Now()
+	for range n {
+		if err := v.Run(); err != nil {
+			return time.Since(start), err
+		}
+	}
+	return time.Since(start), nil
+}
+
+// warm runs v until the time has passed, since idle processors would slow what follows,
+// and returns what the last run took.
+func warm(v Contender, least time.Duration) (last time.Duration, err error) {
+	for start := time.Now(); err == nil; {
+		if last, err = once(v, 1); time.Since(start) >= least {
+			break
+		}
+	}
+	return last, err
+}
+
+// Race measures contenders in turn and adds a result for each, with params and its own parameters, after finish has
+// seen the results. The parameter backend is the name of a contender that does not have one.
+func (e *Env) Race(
+	ctx context.Context, plan Plan, params map[string]any, all []Contender, finish func(results []Result),
+) error {
+	for i := range all {
+		all[i].Spins = all[i].Spins || blas.Threads() > 1 && strings.HasPrefix(all[i].Name, "openblas")
+	}
+	samples, err := Interleave(ctx, plan, all)
+	var results []Result
+	for i, c := range all {
+		if len(samples[i]) == 0 {
+			continue
+		}
+		r := Result{Name: c.Name, Params: map[string]any{"backend": c.Name}}
+		maps.Copy(r.Params, params)
+		maps.Copy(r.Params, c.Params)
+		r.Time(samples[i])
+		results = append(results, r)
+	}
+	finish(results)
+	e.Add(results...)
+	return err
 }

@@ -1,14 +1,76 @@
-// Package cases links every topic, a folder beside this file, into a program. Each
-// case registers itself when the program starts.
+// Package cases has the cases of mklbench: what each measures, and what the report says, tabulates and draws of it.
+//
+// The list of the cases, in the order in which "all" runs them, is cases.json. What is said and tabulated of each is in
+// sentences.tmpl and tables.tmpl, by its name, and figures that others have published are results in published.json.
 package cases
 
 import (
-	_ "github.com/iokl/iokl/bench/cases/algebra"    // dense kernels and factorizations
-	_ "github.com/iokl/iokl/bench/cases/causality"  // causal graphs
-	_ "github.com/iokl/iokl/bench/cases/features"   // random features, streams
-	_ "github.com/iokl/iokl/bench/cases/learning"   // classification, and how objectives fall
-	_ "github.com/iokl/iokl/bench/cases/missing"    // targets with missing cells
-	_ "github.com/iokl/iokl/bench/cases/peers"      // beside other programs
-	_ "github.com/iokl/iokl/bench/cases/regression" // forecasts and multi-target regression
-	_ "github.com/iokl/iokl/bench/cases/systems"    // the linear system K·C·L + λl·C = Y
+	"bytes"
+	"context"
+	_ "embed" // cases.json
+	"encoding/json"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/internal/files/picture"
 )
+
+//go:embed cases.json
+var casesText []byte
+
+// runs measures each case.
+var runs = map[string]func(context.Context, *bench.Env) error{
+	"gonum":            runGonum,
+	"eigen":            runEigen,
+	"gemm":             runGemm,
+	"gram":             runGram,
+	"operator":         runOperator,
+	"drosophila":       runDrosophila,
+	"granger-forecast": runForecasts,
+	"lorenz96":         runLorenz96,
+	"dream3":           runDream3,
+	"scale":            runScale,
+	"caltech":          runCaltech,
+	"figures":          runFigures,
+	"digits":           runDigits,
+	"jura":             runJura,
+	"wheat":            runWheat,
+	"peers":            runPeers,
+	"curves":           runCurves,
+	"losses":           runLosses,
+	"uci":              runUCI,
+	"intervals":        runIntervals,
+	"mtr":              runMTR,
+	"stock04":          runStock04,
+	"sylvester":        runSylvester,
+}
+
+// drawn are the pictures of cases that are more than dots.
+var drawn = map[string]func(group []bench.Result, f *bench.File) []picture.Figure{
+	"gemm": gemmFigures, "digits": digitFigures, "sylvester": sylvesterFigures,
+}
+
+// All are the cases in the order in which they run.
+var All = func() (all []bench.Case) {
+	var list []struct {
+		bench.Case
+		Dots *dots
+	}
+	decoder := json.NewDecoder(bytes.NewReader(casesText))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&list); err != nil {
+		panic("cases: cases.json: " + err.Error())
+	}
+	for _, c := range list {
+		if c.Run, c.Pictures = runs[c.Name], drawn[c.Name]; c.Dots != nil {
+			c.Pictures = c.Dots.figures
+		}
+		if c.Name == "sylvester" {
+			c.Pieces = sylvesterPieces(c.Parts)
+		}
+		all = append(all, c.Case)
+	}
+	return all
+}()
+
+// Find returns the case of that name, nil where there is none.
+func Find(name string) *bench.Case { return bench.Find(All, name) }

@@ -3,25 +3,30 @@ package cases
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 )
 
+// quickEnv is the environment of a quick run.
+func quickEnv() *bench.Env {
+	env := bench.NewEnv()
+	env.Quick = true
+	return env
+}
+
 func TestSelect(t *testing.T) {
-	all, err := bench.Select([]string{"all"})
-	if err != nil || len(all) != len(bench.Cases()) {
+	all, err := bench.Select(All, []string{"all"})
+	if err != nil || len(all) != len(All) {
 		t.Errorf("all: %d cases, %v", len(all), err)
 	}
-	part, err := bench.Select([]string{"mtr:jura,edm"})
+	part, err := bench.Select(All, []string{"mtr:jura,edm"})
 	if err != nil || len(part) != 1 || !slices.Equal(part[0].Parts, []string{"jura", "edm"}) {
 		t.Errorf("parts of a case: %v, %v", part, err)
 	}
-	evidence, err := bench.Select([]string{"evidence"})
+	evidence, err := bench.Select(All, []string{"evidence"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,24 +45,30 @@ func TestSelect(t *testing.T) {
 		t.Errorf("the evidence takes %g minutes", minutes)
 	}
 	for _, bad := range []string{"mtr:nothing", "digits:some"} {
-		if _, err := bench.Select([]string{bad}); err == nil {
+		if _, err := bench.Select(All, []string{bad}); err == nil {
 			t.Errorf("%s is accepted", bad)
 		}
 	}
-	two, err := bench.Select([]string{"gram", "digits", "gram"})
+	two, err := bench.Select(All, []string{"gram", "digits", "gram"})
 	if err != nil || len(two) != 2 || two[0].Name != "gram" || two[1].Name != "digits" {
 		t.Errorf("two cases: %v, %v", two, err)
 	}
-	if _, err := bench.Select([]string{"digits", "nonsense"}); err == nil ||
+	if _, err := bench.Select(All, []string{"digits", "nonsense"}); err == nil ||
 		!strings.Contains(err.Error(), `"nonsense"`) {
 		t.Errorf("unknown case: %v", err)
 	}
 	var names []string
-	for _, c := range bench.Cases() {
+	for _, c := range All {
 		names = append(names, c.Name)
 		if c.Does == "" {
 			t.Errorf("%s does not say what it does", c.Name)
 		}
+		if c.Run == nil || c.Topic != "" && !slices.Contains(bench.Topics, c.Topic) {
+			t.Errorf("%s has no run, or is of the unknown topic %q", c.Name, c.Topic)
+		}
+	}
+	if len(names) != len(runs) {
+		t.Errorf("%d cases, %d of them with a run", len(names), len(runs))
 	}
 	slices.Sort(names)
 	if u := slices.Compact(slices.Clone(names)); len(u) != len(names) {
@@ -66,10 +77,10 @@ func TestSelect(t *testing.T) {
 }
 
 func TestAbsentDataIsSkipped(t *testing.T) {
-	env := benchtest.Quick()
+	env := quickEnv()
 	env.Data = t.TempDir()
 	for _, name := range []string{"figures", "stock04", "dream3", "drosophila", "wheat", "jura"} {
-		c, err := bench.Select([]string{name})
+		c, err := bench.Select(All, []string{name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,36 +113,11 @@ func TestConclusions(t *testing.T) {
 			"nmse_1": .1, "nmse_24": .2, "coverage": .91,
 		})}, "over the variance 0.100 1 steps ahead, 0.200 24 steps ahead, intervals of level .9 hold 91.0 %."},
 	} {
-		if got := strings.Join(bench.Find(c.name).Conclude(c.results), " "); !strings.Contains(got, c.want) {
+		if got := strings.Join(words.Sentences(c.name, c.results), " "); !strings.Contains(got, c.want) {
 			t.Errorf("%s: no %q in %q", c.name, c.want, got)
 		}
-		if got := bench.Find(c.name).Conclude(nil); len(got) > 0 {
+		if got := words.Sentences(c.name, []bench.Result(nil)); len(got) > 0 {
 			t.Errorf("%s concludes %q from nothing", c.name, got)
 		}
-	}
-}
-
-// TestEveryTopicIsLinked finds a folder that no import names.
-func TestEveryTopicIsLinked(t *testing.T) {
-	text, err := os.ReadFile("cases.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	topics := 0
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		topics++
-		if line := `_ "github.com/iokl/iokl/bench/cases/` + e.Name() + `"`; !strings.Contains(string(text), line) {
-			t.Errorf("cases.go lacks %s", line)
-		}
-	}
-	if topics == 0 {
-		t.Error("no topics")
 	}
 }

@@ -11,9 +11,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/blas"
 )
+
+// quickEnv is the environment of a quick run.
+func quickEnv() *bench.Env {
+	env := bench.NewEnv()
+	env.Quick = true
+	return env
+}
 
 // The draws are those of numpy.random.RandomState(2025): choice(2000, 5, replace=False), then randint(52) and
 // randint(1000).
@@ -31,7 +37,7 @@ func TestLegacyDraws(t *testing.T) {
 // The last values that are left have mean 0 and variance 1, what is left of a curve is its head, and the share of
 // curves that is cut is as asked.
 func TestCutCurves(t *testing.T) {
-	c := MadeCurves(benchtest.Quick().Rand(1), 200, 12, 0.3)
+	c := MadeCurves(quickEnv().Rand(1), 200, 12, 0.3)
 	var last []float64
 	cut := 0
 	for i := range c.Z.Rows {
@@ -77,7 +83,7 @@ func TestScoreOfCurves(t *testing.T) {
 
 // On the curves of adult, half of them cut, the last value has the error .82 that the published protocol gives it.
 func TestLCBench(t *testing.T) {
-	c, err := LCBench(benchtest.Quick(), "adult", 0.5)
+	c, err := LCBench(quickEnv(), "adult", 0.5)
 	if errors.Is(err, bench.ErrSkipped) {
 		t.Skip(err)
 	}

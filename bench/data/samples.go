@@ -1,5 +1,3 @@
-// This file makes samples and linear systems from a seed, and takes, scales and scores samples.
-
 package data
 
 import (
@@ -57,6 +55,15 @@ func Take[T any](x []T, idx []int) []T {
 	return out
 }
 
+// Ints are the numbers of x, which are whole.
+func Ints(x []float64) []int {
+	out := make([]int, len(x))
+	for i, v := range x {
+		out[i] = int(v)
+	}
+	return out
+}
+
 // OneHot are the indicators of the classes, which count from 0.
 func OneHot(labels []int) blas.General {
 	Y := blas.NewGeneral(len(labels), slices.Max(labels)+1)
@@ -108,14 +115,24 @@ func Score(F, D, Y blas.General, of func(i, k int) bool) (rmse, density float64)
 	return math.Sqrt(rmse / count), density / count
 }
 
-// FitPredict is the estimator of the module's root package.
-func FitPredict(ctx context.Context, X, Y, Xt blas.General, opt iokl.Options) (blas.General, error) {
+// Fit is iokl.Fit with this run's backend and seed. A model that stopped before its test held is one too.
+func Fit(ctx context.Context, env *bench.Env, X, Y blas.General, opt iokl.Options) (*iokl.Model, error) {
+	opt.Seed, opt.Backend = env.Seed, env.Backend
 	m, err := iokl.Fit(ctx, blas.Dense(X), blas.Dense(Y), opt)
-	if err != nil && !(m != nil && errors.Is(err, bcd.ErrNotConverged)) {
+	if m != nil && errors.Is(err, bcd.ErrNotConverged) {
+		err = nil
+	}
+	return m, err
+}
+
+// FitPredict is what such a fit predicts at the rows of Xt.
+func FitPredict(ctx context.Context, env *bench.Env, X, Y, Xt blas.General, opt iokl.Options) (blas.General, error) {
+	m, err := Fit(ctx, env, X, Y, opt)
+	if err != nil {
 		return blas.General{}, err
 	}
-	var P *mat.Dense
-	if P, err = m.Predict(blas.Dense(Xt)); err != nil {
+	P, err := m.Predict(blas.Dense(Xt))
+	if err != nil {
 		return blas.General{}, err
 	}
 	return P.RawMatrix(), nil

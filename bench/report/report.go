@@ -1,137 +1,149 @@
 // Package report shows the results of package bench: as tables of text, in Go's
-// benchmark format, as pictures, and as one page that needs nothing but itself.
+// benchmark format, as pictures, as one self-contained HTML page, and as a page of evidence in Markdown.
 package report
 
 import (
 	"cmp"
+	_ "embed" // the templates
 	"fmt"
-	"html/template"
 	"io"
+	"maps"
 	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
+	"text/template"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/bench/cases"
 	"github.com/iokl/iokl/internal/files/page"
+	"github.com/iokl/iokl/internal/files/picture"
 )
 
-// about is what the page is about.
-const about = "iokl learns functions with n outputs from l samples. K is the l × l kernel matrix of the inputs, L " +
-	"the n × n kernel matrix of the outputs, λ the " +
-	"regularization; most of the time goes into one linear system, K·C·L + λl·C = Y, solved again and again. This " +
-	"page says how fast that is on this machine:"
+//go:embed words.tmpl
+var wordsText string
 
-// Write writes one HTML page about the runs that needs nothing but itself.
-func Write(w io.Writer, files []*bench.File) error {
-	var all bench.File // the results of every run
-	p := page.Page{Title: "iokl, measured", Lead: []template.HTML{page.Text(about)}}
-	machines := page.Section{ID: "machine", Title: "The machine"}
-	var skipped []string
+//go:embed bench.tmpl
+var benchText string
+
+//go:embed tables.tmpl
+var tablesText string
+
+var words = page.NewWords(template.FuncMap{
+	"bytes":     func(n any) string { return bench.Bytes(float64(reflect.ValueOf(n).Int())) },
+	"change":    func(ratio float64) float64 { return math.Abs(ratio - 1) },
+	"benchmark": benchName, "nanoseconds": func(seconds float64) string { return fmt.Sprintf("%.0f", seconds*1e9) },
+	"alpha": func() float64 { return bench.Alpha },
+}, wordsText, benchText, tablesText)
+
+// merged has the results of several runs, and of their machines how the cases went, what was skipped, and some limits.
+func merged(files []*bench.File) *bench.File {
+	var all bench.File
 	for _, f := range files {
 		all.Results = append(all.Results, f.Results...)
-		p.Lead = append(p.Lead, page.Classed("box", machineText(f.Machine)))
-		machines.Add(page.Facts(machineFacts(f.Machine)), page.Text(noiseText(f.Machine.Noise)))
-		skipped = append(skipped, f.Machine.Skipped...)
+		all.Machine.Cases = append(all.Machine.Cases, f.Machine.Cases...)
+		all.Machine.Skipped = append(all.Machine.Skipped, f.Machine.Skipped...)
 		all.Machine.Limits = cmp.Or(all.Machine.Limits, f.Machine.Limits)
 	}
-	p.Lead = append(p.Lead, page.Classed("soft", "Times are medians of repetitions. Every number comes from the "+
-		"result files that the page was made of; published figures name their source. Headings of tables sort."))
-	var findings []page.Item
-	var cases []page.Section
+	return &all
+}
+
+// Write writes one self-contained HTML page about the runs.
+func Write(w io.Writer, files []*bench.File) error {
+	all := merged(files)
+	p := page.Page{Title: "iokl, measured", Lead: []page.Block{page.Text(words.Say("about", nil))}}
+	machines := page.Section{ID: "machine", Title: "The machine"}
+	for _, f := range files {
+		p.Lead = append(p.Lead, page.Classed("box", words.Say("run", f.Machine)))
+		machines.Add(page.Facts(words.Facts("machine", f.Machine)), page.Text(words.Say("noise", f.Machine.Noise)))
+	}
+	var findings, found []string // and the cases that these are of
+	var sections []page.Section
 	for _, group := range all.ByCase() {
-		c := bench.Find(group[0].Case)
-		if c == nil {
-			c = &bench.Case{Name: group[0].Case} // of another version
+		name := group[0].Case
+		says := cases.Conclude(group)
+		if len(says) > 0 {
+			findings, found = append(findings, says[0]), append(found, name)
 		}
-		s, first := newSection(c, group, &all, ranText(c.Name, files))
-		cases = append(cases, s)
-		if first != "" {
-			findings = append(findings, page.Item{Text: first, To: c.Name})
+		sections = append(sections, page.NewSection(name, name, page.Classed("soft", does(name)), page.List(says),
+			page.Charts(cases.Figures(group, all)...), cases.Table(group).Block(), resultTable(group).Block(),
+			page.Classed("soft", took(all, name)), page.Commands("Measure again:", reruns(group)...)))
+	}
+	p.Sections = []page.Section{machines}
+	if findings != nil {
+		p.Sections = []page.Section{
+			page.NewSection("findings", "Every case in a sentence", page.List(findings, found...)), machines,
 		}
 	}
-	if len(findings) > 0 {
-		p.Sections = append(p.Sections, page.Section{
-			ID: "findings", Title: "Every case in a sentence", Blocks: []template.HTML{page.Items(findings)},
-		})
-	}
-	p.Lead = append(p.Lead, jump(append(p.Sections, machines)))
-	p.Sections = append(append(p.Sections, machines), cases...)
-	if len(skipped) > 0 {
-		p.Sections = append(p.Sections, page.Section{
-			Title:  "Not measured",
-			Blocks: []template.HTML{page.List(skipped)},
-		})
-	}
+	p.Lead = append(p.Lead, page.Classed("soft", words.Say("numbers", nil)), page.Links("Jump to", p.Sections))
+	p.Sections = append(p.Sections, sections...)
+	p.Sections = append(p.Sections, notMeasured(all.Machine.Skipped)...)
 	return p.Write(w)
 }
 
-// jump leads to the sections that have a name.
-func jump(sections []page.Section) template.HTML {
-	var ids []string
-	for _, s := range sections {
-		if s.ID != "" {
-			ids = append(ids, s.ID)
+// WriteMarkdown writes a page about one run by topic: of each case its findings, a picture and a table, and the command
+// that measures it again. Pictures are SVG files in a folder called pictures, in dir.
+func WriteMarkdown(w io.Writer, f *bench.File, dir string) error {
+	left := slices.Clone(f.Machine.Skipped)
+	p := page.Page{Title: "Evidence", Lead: []page.Block{
+		page.Text(words.Say("run", f.Machine)), page.Text(words.Say("evidence", nil)),
+		page.Commands("", "mklbench run evidence --out evidence.json",
+			"mklbench report evidence.json --out evidence.md"),
+		page.Facts(words.Facts("machine", f.Machine)),
+	}}
+	for _, topic := range bench.Topics {
+		sections := []page.Section{{Title: topic}}
+		for _, group := range f.ByCase() {
+			if c := cases.Find(group[0].Case); c != nil && c.Topic == topic {
+				sections = append(sections, evidence(f, c.Name, group))
+			}
+		}
+		if len(sections) > 1 {
+			p.Sections = append(p.Sections, sections...)
 		}
 	}
-	return page.Links("Jump to", ids)
+	for _, c := range cases.All {
+		if c.Topic != "" && !slices.ContainsFunc(f.Results, func(r bench.Result) bool { return r.Case == c.Name }) {
+			left = append(left, fmt.Sprintf("%s: %s", c.Name, c.Does))
+		}
+	}
+	p.Sections = append(p.Sections, notMeasured(left)...)
+	return p.WriteMarkdown(w, dir)
 }
 
-func tableOf(t *bench.Table) *page.Table {
-	if t == nil {
+// mostLines is the number of results that the page of evidence lists one by one; the file of results has all of them.
+const mostLines = 24
+
+// evidence is the section of a case with one picture and one table.
+func evidence(f *bench.File, name string, group []bench.Result) page.Section {
+	figures := slices.DeleteFunc(cases.Figures(group, f), unnamed)
+	t := cases.Table(group)
+	if t == nil && len(group) <= mostLines {
+		t = resultTable(group)
+	}
+	s := page.NewSection("", name, page.Text(does(name)), page.List(cases.Conclude(group)),
+		page.Charts(figures[:min(1, len(figures))]...), t.Block(), page.Text(took(f, name)),
+		page.Commands("", reruns(group)...))
+	s.Sub = true
+	return s
+}
+
+// notMeasured is the section about what is left out, if anything is.
+func notMeasured(left []string) []page.Section {
+	if len(left) == 0 {
 		return nil
 	}
-	out := &page.Table{Caption: t.Title, Head: t.Head, Source: t.Source, Words: t.Words}
-	for _, texts := range t.Rows {
-		out.Rows = append(out.Rows, page.Texts(texts...))
-	}
-	return out
+	return []page.Section{page.NewSection("", "Not measured", page.List(left))}
 }
 
-// newSection is the section of a case, and its first finding.
-func newSection(c *bench.Case, group []bench.Result, f *bench.File, ran string) (s page.Section, first string) {
-	s = page.Section{ID: c.Name, Title: c.Name}
-	s.Add(page.Classed("soft", c.Does))
-	if c.Conclude != nil {
-		if findings := c.Conclude(group); len(findings) > 0 {
-			s.Add(page.List(findings))
-			first = findings[0]
-		}
+// does is a sentence about a case, "" for one of another version.
+func does(name string) string {
+	c := cases.Find(name)
+	if c == nil {
+		return ""
 	}
-	s.Add(page.Charts(bench.Figures(group, f)))
-	if c.Published != nil {
-		s.Add(tableOf(c.Published(group)).HTML())
-	}
-	s.Add(resultTable(group).HTML(), page.Classed("soft", ran), page.Commands("Measure again:", reruns(group)...))
-	return s, first
-}
-
-// resultTable has a line for each result.
-func resultTable(group []bench.Result) *page.Table {
-	t := tableOf(listing(group))
-	t.Sort = true
-	for i := range t.Rows {
-		t.Rows[i].Title = group[i].Rerun
-	}
-	return t
-}
-
-// listing is the results as texts.
-func listing(group []bench.Result) *bench.Table {
-	cols := columnsOf(group)
-	t := &bench.Table{}
-	for _, c := range cols {
-		t.Head = append(t.Head, c.head)
-	}
-	for _, r := range group {
-		var row []string
-		for _, c := range cols {
-			row = append(row, bench.OrDash(strings.TrimSpace(c.cell(r))))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	return strings.ToUpper(c.Does[:1]) + c.Does[1:] + "."
 }
 
 // reruns are the commands that measure the case again.
@@ -143,7 +155,7 @@ func reruns(group []bench.Result) []string {
 		}
 	}
 	name := group[0].Case
-	if c := bench.Find(name); c != nil && len(parts) < len(c.Parts) {
+	if c := cases.Find(name); c != nil && len(parts) < len(c.Parts) {
 		name += ":" + strings.Join(parts, ",")
 	}
 	for _, r := range group {
@@ -158,107 +170,175 @@ func reruns(group []bench.Result) []string {
 	return out
 }
 
-// ranText says how long a case took in all files, and what disturbed it.
-func ranText(name string, files []*bench.File) string {
-	seconds, whole := 0.0, true
-	var noise *bench.Noise
-	for _, f := range files {
-		for _, c := range f.Machine.Cases {
-			if c.Case == name {
-				seconds, whole, noise = seconds+c.Seconds, whole && c.Whole, noise.Worse(c.Noise)
+// took says how long a case took in all, and what disturbed it.
+func took(f *bench.File, name string) string {
+	sum := bench.CaseRun{Whole: true}
+	for _, c := range f.Machine.Cases {
+		if c.Case == name {
+			sum.Seconds, sum.Whole, sum.Noise = sum.Seconds+c.Seconds, sum.Whole && c.Whole, sum.Noise.Worse(c.Noise)
+		}
+	}
+	return words.Say("took", sum)
+}
+
+// Draw draws every picture that the results have the numbers for into dir, each
+// as PNG and SVG, and returns the names of the files.
+func Draw(f *bench.File, dir string) ([]string, error) {
+	var figures []picture.Figure
+	for _, group := range f.ByCase() {
+		figures = append(figures, cases.Figures(group, f)...)
+	}
+	return picture.SaveAll(dir, slices.DeleteFunc(figures, unnamed))
+}
+
+func unnamed(f picture.Figure) bool { return f.Name == "" }
+
+// column is one column of a table of results: its heading and the text of a
+// cell, "" when it does not apply.
+type column struct {
+	head string
+	cell func(bench.Result) string
+}
+
+// WriteTable writes a table for each case, with the columns that apply to it.
+func WriteTable(w io.Writer, f *bench.File) error {
+	for _, group := range f.ByCase() {
+		if _, err := fmt.Fprintf(w, "\n%s\n", group[0].Case); err != nil {
+			return err
+		}
+		if err := resultTable(group).WriteText(w, len(group)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resultTable has a line for each result, and a column for each parameter that differs, and for each figure that at
+// least one of them has.
+func resultTable(group []bench.Result) *page.Table {
+	cols := []column{{"name", func(r bench.Result) string { return r.Name }}}
+	for _, key := range varying(group) {
+		cols = append(cols, column{key, func(r bench.Result) string { return r.Param(key) }})
+	}
+	for _, c := range words.Lines("columns", nil) {
+		cols = append(cols, column{c[0], func(r bench.Result) string {
+			v, ok := r.Value(c[1])
+			if !ok {
+				return ""
+			}
+			if strings.HasSuffix(c[2], "%%") {
+				v *= 100
+			}
+			return fmt.Sprintf(c[2], v)
+		}})
+	}
+	for _, key := range metricKeys(group) {
+		cols = append(cols, column{key, func(r bench.Result) string {
+			if v, ok := r.Metrics[key]; ok {
+				return short(v)
+			}
+			return ""
+		}})
+	}
+	cols = slices.DeleteFunc(append(cols, column{"", notes}), func(c column) bool {
+		return !slices.ContainsFunc(group, func(r bench.Result) bool { return c.cell(r) != "" })
+	})
+	t := &page.Table{Sort: true}
+	for _, c := range cols {
+		t.Head = append(t.Head, c.head)
+	}
+	for _, r := range group {
+		row := page.Row{Title: r.Rerun}
+		for _, c := range cols {
+			row.Cells = append(row.Cells, page.Dash(strings.TrimSpace(c.cell(r))))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// short is v with three significant digits, integers in full.
+func short(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// notes say what qualifies a result.
+func notes(r bench.Result) string {
+	var all []string
+	if r.Stopped {
+		all = append(all, "stopped at its budget")
+	}
+	if r.Noisy {
+		all = append(all, "noisy")
+	}
+	if r.Error != "" {
+		all = append(all, r.Error)
+	}
+	return strings.Join(all, "; ")
+}
+
+// varying lists the parameters that differ within the group.
+func varying(group []bench.Result) []string {
+	return keysOf(group, func(r bench.Result) map[string]any { return r.Params }, func(key string) bool {
+		return slices.ContainsFunc(group, func(r bench.Result) bool { return r.Param(key) != group[0].Param(key) })
+	})
+}
+
+// metricKeys lists the metrics that a table shows. Those of a part, such as "rmse of x", are in the JSON alone.
+func metricKeys(group []bench.Result) []string {
+	return keysOf(group, func(r bench.Result) map[string]float64 { return r.Metrics }, func(key string) bool {
+		return !strings.Contains(key, " of ")
+	})
+}
+
+// keysOf lists the keys of the results that pass, in their order.
+func keysOf[V any](group []bench.Result, of func(bench.Result) map[string]V, pass func(key string) bool) []string {
+	set := map[string]bool{}
+	for _, r := range group {
+		for key := range of(r) {
+			if pass(key) {
+				set[key] = true
 			}
 		}
 	}
-	if seconds == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("The whole case took %.3g s.", seconds)
-	if !whole {
-		text += " It did not end: lines are missing."
-	}
-	if noise.Noisy() {
-		text += " " + noiseText(noise)
-	}
-	return text
+	return slices.Sorted(maps.Keys(set))
 }
 
-// machineFacts describe a machine.
-func machineFacts(m bench.Machine) (facts [][2]string) {
-	add := func(key, format string, args ...any) {
-		facts = append(facts, [2]string{key, fmt.Sprintf(format, args...)})
-	}
-	add("measured", "%s", m.Time.Format(time.RFC1123))
-	add("processor", "%s, %d processors, %s/%s", m.CPU, m.CPUs, m.OS, m.Arch)
-	add("instructions", "%s", strings.Join(m.Features, " "))
-	if m.L2 > 0 {
-		third := "L3 not told"
-		if m.L3 > 0 {
-			third = "L3 " + bench.Bytes(float64(m.L3))
-		}
-		add("caches", "L1 %s, L2 %s, %s", bench.Bytes(float64(m.L1Data)), bench.Bytes(float64(m.L2)), third)
-	}
-	if m.Memory > 0 {
-		add("memory", "%s", bench.Bytes(float64(m.Memory)))
-	}
-	add("backend", "%s, %s", backendText(m.Backend), bench.Plural(m.Threads, "thread"))
-	for _, b := range m.Backends {
-		if b.Backend != m.Backend.Backend {
-			add("measured beside it", "%s", backendText(b))
-		}
-	}
-	if len(m.Forced) > 0 {
-		add("kernels of libraries", "not their own choice: %s", strings.Join(m.Forced, " "))
-	}
-	add("seed", "%d", m.Seed)
-	add("built with", "%s", m.Go)
-	if m.Commit != "" {
-		state := ""
-		if m.Dirty {
-			state = ", with changes not committed"
-		}
-		add("commit", "%.12s%s", m.Commit, state)
-	}
-	if l := m.Limits; l != nil {
-		for _, p := range l.FMA {
-			add("peak "+p.Precision, "%.0f GFLOP/s with %s", p.GFlops, bench.Plural(p.Threads, "thread"))
-		}
-		for _, b := range l.Bandwidth {
-			if b.Threads == m.Threads {
-				add("reading "+bench.Bytes(float64(b.Bytes)), "%.0f GB/s with %s", b.GBytes,
-					bench.Plural(b.Threads, "thread"))
-			}
-		}
-	}
-	return facts
+// WriteBench writes the results in Go's benchmark format, for benchstat: a line
+// for each repetition, with parameters as key=value parts of the name.
+func WriteBench(w io.Writer, f *bench.File) error {
+	_, err := io.WriteString(w, words.Text("bench", f))
+	return err
 }
 
-// machineText is a machine in a sentence.
-func machineText(m bench.Machine) string {
-	text := fmt.Sprintf("%s, %s, %s backend, measured on %s.", m.CPU, bench.Plural(m.Threads, "thread"),
-		m.Backend.Backend, m.Time.Format("2 January 2006"))
-	if m.Quick {
-		text += " A quick run: small sizes, on which everything is further from its limit than on large ones."
+// WriteComparison writes the lines that changed, or all of them, and a summary.
+func WriteComparison(w io.Writer, c *bench.Comparison, all bool) error {
+	v := struct {
+		*bench.Comparison
+		All bool
+	}{c, all}
+	for _, warning := range c.Warnings {
+		fmt.Fprintln(w, "note:", warning)
 	}
-	if m.Noise.Noisy() {
-		text += " The machine was disturbed: do not rely on small differences."
+	lines := words.Table("changes", v)
+	if err := lines.WriteText(w, len(lines.Rows)); err != nil {
+		return err
 	}
-	return text
+	_, err := fmt.Fprintln(w, words.Say("comparison", v))
+	return err
 }
 
-func backendText(b blas.Info) string {
-	return fmt.Sprintf("%s (%s)", strings.TrimSuffix(b.Backend+" "+b.Version, " unknown"), b.Kernel)
-}
-
-// noiseText says how far the figures can be trusted.
-func noiseText(n *bench.Noise) string {
-	if n == nil {
-		return ""
+// benchName is Benchmark<Case>/name=…/param=…, with what Go's format reserves replaced.
+func benchName(r bench.Result) string {
+	clean := strings.NewReplacer(" ", "_", "/", ":", "\t", "_")
+	var b strings.Builder
+	b.WriteString("Benchmark" + strings.ToUpper(r.Case[:1]) + r.Case[1:])
+	b.WriteString("/name=" + clean.Replace(r.Name))
+	for _, key := range slices.Sorted(maps.Keys(r.Params)) {
+		b.WriteString("/" + clean.Replace(key) + "=" + clean.Replace(r.Param(key)))
 	}
-	s := fmt.Sprintf("other programs used %.0f %% of the processors, the hypervisor took %.1f %%, the clock changed "+
-		"by %.0f %%",
-		100*n.Other, 100*n.Steal, 100*math.Abs(n.Drift-1))
-	if n.Noisy() {
-		return "Disturbed: " + s + ". Measure again on a quieter machine before relying on small differences."
-	}
-	return "Undisturbed: " + s + "."
+	return b.String()
 }

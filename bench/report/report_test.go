@@ -4,17 +4,24 @@ import (
 	"bytes"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/benchtest"
-	_ "github.com/iokl/iokl/bench/cases"
+	"github.com/iokl/iokl/bench/cases"
 )
+
+// quickEnv is the environment of a quick run.
+func quickEnv() *bench.Env {
+	env := bench.NewEnv()
+	env.Quick = true
+	return env
+}
 
 // someResults has lines of several cases, one with a curve.
 func someResults() *bench.File {
-	f := &bench.File{Machine: bench.Describe(benchtest.Quick())}
+	f := &bench.File{Machine: bench.Describe(quickEnv())}
 	f.Machine.Limits = &bench.Limits{
 		FMA:       []bench.Peak{{Precision: "float64", Threads: 1, GFlops: 100}},
 		Bandwidth: []bench.Bandwidth{{Bytes: 1 << 20, Threads: 1, GBytes: 50}},
@@ -97,18 +104,21 @@ func TestReportConclusions(t *testing.T) {
 	}
 }
 
+// silent are the cases of which a table alone says what they show.
+var silent = []string{"drosophila", "curves", "losses", "uci"}
+
 // TestEveryCaseConcludes finds templates of sentences that ask for what results do not have.
 func TestEveryCaseConcludes(t *testing.T) {
 	for _, group := range file(t, quickRun(t)).ByCase() {
-		c := bench.Find(group[0].Case)
-		if c.Conclude == nil {
+		says := cases.Conclude(group)
+		text := strings.Join(says, " ")
+		if says == nil && slices.Contains(silent, group[0].Case) {
 			continue
 		}
-		text := strings.Join(c.Conclude(group), " ")
 		if text == "" || regexp.MustCompile(`%!|NaN|<no`).MatchString(text) {
-			t.Errorf("%s concludes %q", c.Name, text)
+			t.Errorf("%s concludes %q", group[0].Case, text)
 		}
-		t.Logf("%s: %s", c.Name, text)
+		t.Logf("%s: %s", group[0].Case, text)
 	}
 }
 

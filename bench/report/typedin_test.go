@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/cases"
+	"github.com/iokl/iokl/internal/files/page"
 )
 
 // quickRun is a quick run of all cases with its curves thinned out.
@@ -162,22 +164,25 @@ func addNumbers(text string, into map[string]bool) {
 func publishedNumbers(t *testing.T) map[string]bool {
 	t.Helper()
 	numbers := map[string]bool{}
-	quote := func(table *bench.Table) {
+	quote := func(table *page.Table) {
 		if !strings.Contains(table.Source, "20") && !strings.Contains(table.Source, "scikit-learn 1.2.1") {
 			t.Errorf("no year and no version in the source %q", table.Source)
 		}
-		addNumbers(table.Source+" "+strings.Join(table.Head, " ")+" "+table.Title, numbers)
+		addNumbers(table.Source+" "+strings.Join(table.Head, " ")+" "+table.Caption, numbers)
 	}
 	for name, group := range map[string][]bench.Result{
-		"stock04": nil, "lorenz96": nil, "drosophila": nil, "mtr": {
+		"stock04": {{}}, "lorenz96": {{}}, "drosophila": {{}}, "mtr": {
 			{Name: "iokl, zero Options", Params: map[string]any{"set": "edm"}},
 			{Name: "iokl, zero Options", Params: map[string]any{"set": "jura"}},
 		},
 	} {
-		table := bench.Find(name).Published(group)
+		for i := range group {
+			group[i].Case = name
+		}
+		table := cases.Table(group)
 		quote(table)
 		for _, row := range table.Rows {
-			addNumbers(strings.Join(row, " "), numbers)
+			addNumbers(strings.Join(row.Cells, " "), numbers)
 		}
 	}
 	return numbers
@@ -217,7 +222,7 @@ func TestNothingIsTypedIn(t *testing.T) {
 		name := results[0].Case
 		allowed[name] = map[string]bool{}
 		for _, a := range []map[string]bool{allowed[name], allowed[""]} {
-			addNumbers(name+" "+bench.Find(name).Does, a)
+			addNumbers(name+" "+cases.Find(name).Does, a)
 			for _, b := range file(t, run).Machine.Limits.Bandwidth {
 				addNumbers(bench.Bytes(float64(b.Bytes)), a)
 			}

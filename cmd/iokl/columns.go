@@ -15,8 +15,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/files/table"
 	"github.com/iokl/iokl/schema"
 )
@@ -90,7 +90,7 @@ func someNames(names []string) string {
 		return fmt.Sprintf("the file has one column, %q: commas, semicolons, tabs or |, or spaces between numbers, "+
 			"separate columns", names[0])
 	}
-	return "the file has " + results.Enumerated(names, 8)
+	return "the file has " + page.Enumerated(names, 8)
 }
 
 // nearestNames ends a message about a name that is not there with the names most like it.
@@ -141,7 +141,7 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 		}
 		if renamed != nil {
 			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("%s: by the order of the columns that have other names, %s",
-				d.x, results.Enumerated(renamed, 5))})
+				d.x, page.Enumerated(renamed, 5))})
 		}
 		return idx, nil
 	}
@@ -189,7 +189,7 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 	if len(lacking) > 1 {
 		column, add = "columns", "add them, with empty cells where they are not known"
 	}
-	text := fmt.Sprintf("has no %s %s, which the model needs", column, results.Enumerated(quoted(lacking), 5))
+	text := fmt.Sprintf("has no %s %s, which the model needs", column, page.Enumerated(quoted(lacking), 5))
 	var like []string
 	for _, name := range lacking {
 		if names := similar(name, free); len(names) > 0 {
@@ -201,7 +201,7 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 		}
 	}
 	if like != nil {
-		return fmt.Errorf("%s: is %s? (--x-columns says which columns to use)", text, results.Enumerated(like, 5))
+		return fmt.Errorf("%s: is %s? (--x-columns says which columns to use)", text, page.Enumerated(like, 5))
 	}
 	return fmt.Errorf("%s: %s", text, add)
 }
@@ -241,8 +241,8 @@ func (f *far) warnings(file string, names []string) []string {
 	}
 	return []string{fmt.Sprintf("%s of %s %s far outside what the model learned from, in %s: the range there, "+
 		"widened by its width on both sides, is as far as it goes",
-		results.Counted(total, "value"), file, map[bool]string{true: "is", false: "are"}[total == 1],
-		results.Enumerated(in, 5))}
+		page.Counted(total, "value"), file, map[bool]string{true: "is", false: "are"}[total == 1],
+		page.Enumerated(in, 5))}
 }
 
 // giveaways says which single columns of the inputs determine a target.

@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/files/table"
 	"github.com/iokl/iokl/schema"
 )
@@ -89,7 +89,7 @@ func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.
 		return status.Input("--time: %s holds neither numbers nor dates", t.Schema.Label(clock))
 	}
 	if others != nil {
-		warn(cmd.ErrOrStderr(), []string{"left out, since they hold no numbers: " + results.Enumerated(others, 10)})
+		warn(cmd.ErrOrStderr(), []string{"left out, since they hold no numbers: " + page.Enumerated(others, 10)})
 	}
 	picked := pick(t, idx)
 	d.Names, d.X = picked.Names, picked.Data

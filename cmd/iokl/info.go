@@ -18,6 +18,7 @@ import (
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
@@ -211,7 +212,7 @@ func (e *exportFlags) run(cmd *cobra.Command) error {
 	}
 	if !e.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: wrote %s, %d kB: %s from %s\n", path, (size+999)/1000,
-			results.Enumerated(f.Outputs, 5), results.Enumerated(report.Inputs, 5))
+			page.Enumerated(f.Outputs, 5), page.Enumerated(report.Inputs, 5))
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/interrupt"
-	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/base/memory"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/files/table"
 	"github.com/iokl/iokl/kernel"
 )
@@ -129,7 +129,7 @@ func checkValues(cmd *cobra.Command, _ []string) (err error) {
 		}
 		if words := choices[f.Name]; words != nil && !slices.Contains(words, text) && err == nil {
 			err = fmt.Errorf("--%s %q: want %s", f.Name, text,
-				strings.Replace(results.Enumerated(words, len(words)), " and ", " or ", 1))
+				strings.Replace(page.Enumerated(words, len(words)), " and ", " or ", 1))
 		}
 		of := slices.Concat(purposes[f.Name], purposes[cmd.Name()+" --"+f.Name])
 		if of != nil && !slices.ContainsFunc(of, cmd.Flags().Changed) && err == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/cli"
-	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/page"
 )
 
 type updateFlags struct {
@@ -181,7 +181,7 @@ func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) err
 
 // write is the report in one line.
 func (r *updateReport) write(w io.Writer, relearned bool) {
-	fmt.Fprintf(w, "iokl: %s, relative gap %.2g; %.3g s\n", results.Counted(r.Rows, "row"), r.RelativeGap, r.Seconds)
+	fmt.Fprintf(w, "iokl: %s, relative gap %.2g; %.3g s\n", page.Counted(r.Rows, "row"), r.RelativeGap, r.Seconds)
 	if !r.Converged && !relearned {
 		fmt.Fprintf(w, "iokl: the gap is above the tolerance %.2g: --relearn learns weights and L further\n", r.Tol)
 	}

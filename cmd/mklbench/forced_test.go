@@ -31,7 +31,7 @@ func TestOwnCores(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(self, append([]string{"run", quickest, "--quick", "--json"}, args...)...)
-		cmd.Env = append(bench.Unforced(), "MKLBENCH_TEST_MAIN=1", "OPENBLAS_CORETYPE=Nehalem")
+		cmd.Env = append(unforced(), "MKLBENCH_TEST_MAIN=1", "OPENBLAS_CORETYPE=Nehalem")
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		if err := cmd.Run(); err != nil {

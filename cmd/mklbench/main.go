@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
-	_ "github.com/iokl/iokl/bench/cases" // registers every case
 	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/cmd/internal/cli"
 	"github.com/iokl/iokl/cmd/internal/interrupt"
@@ -62,7 +61,7 @@ func newCompareCmd() *cobra.Command {
 			if asJSON {
 				err = writeJSON(cmd, c)
 			} else {
-				err = c.Write(cmd.OutOrStdout(), all)
+				err = report.WriteComparison(cmd.OutOrStdout(), c, all)
 			}
 			if err != nil {
 				return status.Failure(err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/files/build"
 	"github.com/iokl/iokl/internal/files/atomicfile"
+	"github.com/iokl/iokl/internal/files/build"
 )
 
 const exitOK, exitFailed, exitUsage = status.OK, status.Failed, status.Usage

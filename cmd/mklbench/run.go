@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/cases"
 	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/cli"
@@ -46,9 +48,14 @@ func (c *common) unforce() error {
 	}
 	self, err := os.Executable()
 	if err == nil {
-		err = syscall.Exec(self, os.Args, bench.Unforced())
+		err = syscall.Exec(self, os.Args, unforced())
 	}
 	return status.Failure(fmt.Errorf("--own-cores: %w: start without %s", err, strings.Join(bench.Forced(), " ")))
+}
+
+// unforced is the environment without the variables that decide which kernels libraries run.
+func unforced() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return slices.Contains(bench.Forced(), v) })
 }
 
 // writeJSON prints one object.
@@ -111,22 +118,30 @@ func newListCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
 				var all []map[string]string
-				for _, c := range bench.Cases() {
+				for _, c := range cases.All {
 					all = append(all, map[string]string{
-						"name": c.Name, "length": c.Length(), "description": c.Does,
+						"name": c.Name, "length": length(c), "description": c.Does,
 					})
 				}
 				return writeJSON(cmd, map[string]any{"cases": all})
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, c := range bench.Cases() {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Length(), c.Does)
+			for _, c := range cases.All {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, length(c), c.Does)
 			}
 			return w.Flush()
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "")
 	return cmd
+}
+
+// length says about how long a case takes in full on two processors.
+func length(c bench.Case) string {
+	if c.Minutes > 0 {
+		return fmt.Sprintf("%g min", c.Minutes)
+	}
+	return "< 1 min"
 }
 
 type runFlags struct {
@@ -167,7 +182,7 @@ func newRunCmd() *cobra.Command {
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
-	cases, err := bench.Select(args)
+	cases, err := bench.Select(cases.All, args)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRecipes follows the recipes of CONTRIBUTING.md that have code: it lays the files that the section
-// shows, all of them new, over the tree, and runs the section's commands.
+// shows, new ones and old ones with lines behind a text, over the tree, and runs the section's commands.
 func TestRecipes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles most packages anew")
@@ -30,6 +30,7 @@ func TestRecipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := regexp.MustCompile("(?s)`([a-z/]+\\.go)`:\n\n```go\n(.*?)```")
+	insert := regexp.MustCompile("(?s)`([a-z/]+\\.[a-z]+)`, behind `([^\n]*)`:\n\n```[a-z]*\n(.*?)```")
 	commands := regexp.MustCompile("(?s)```sh\n(.*?)```")
 	found := 0
 	for _, section := range strings.Split(string(page), "\n## ")[1:] {
@@ -41,15 +42,27 @@ func TestRecipes(t *testing.T) {
 		found++
 		t.Run(name, func(t *testing.T) {
 			dir, overlay := t.TempDir(), map[string]string{}
-			for k, f := range files {
+			lay := func(path, text string) {
+				overlay[path] = filepath.Join(dir, fmt.Sprint(len(overlay), filepath.Ext(path)))
+				if err := os.WriteFile(overlay[path], []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range files {
 				path := filepath.Join(root, filepath.FromSlash(f[1]))
 				if _, err := os.Stat(path); err == nil {
 					t.Fatalf("%s is there already", f[1])
 				}
-				overlay[path] = filepath.Join(dir, fmt.Sprint(k, ".go"))
-				if err := os.WriteFile(overlay[path], []byte(f[2]), 0o666); err != nil {
-					t.Fatal(err)
+				lay(path, f[2])
+			}
+			for _, f := range insert.FindAllStringSubmatch(text, -1) {
+				path := filepath.Join(root, filepath.FromSlash(f[1]))
+				old, err := os.ReadFile(path)
+				before, after, found := strings.Cut(string(old), f[2])
+				if err != nil || !found {
+					t.Fatalf("%s has no %q: %v", f[1], f[2], err)
 				}
+				lay(path, before+f[2]+"\n"+f[3]+after)
 			}
 			list, err := json.Marshal(map[string]any{"Replace": overlay})
 			if err != nil {

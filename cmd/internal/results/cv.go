@@ -1,5 +1,3 @@
-// This file has the sections of a page about a cross-validation.
-
 package results
 
 import (
@@ -43,19 +41,11 @@ var metricNames = map[iokl.Metric]string{
 // rival is the best setting that differs from the one chosen in more than λ, or where there is none the best of all
 // others; nil when there is no other.
 func rival(r *CV) *iokl.CVPoint {
-	var others, kinds []iokl.CVPoint
-	for _, p := range r.Points {
-		if !r.IsBest(p) {
-			others = append(others, p)
-		}
-		if !sameKind(&p, &r.Best) {
-			kinds = append(kinds, p)
-		}
+	others := slices.DeleteFunc(slices.Clone(r.Points), func(p iokl.CVPoint) bool { return sameKind(&p, &r.Best) })
+	if len(others) == 0 {
+		others = slices.DeleteFunc(slices.Clone(r.Points), r.IsBest)
 	}
-	if kinds != nil {
-		others = kinds
-	}
-	if others == nil {
+	if len(others) == 0 {
 		return nil
 	}
 	best := bestOf(others, r.Metric)
@@ -64,7 +54,7 @@ func rival(r *CV) *iokl.CVPoint {
 
 // Page is the page of a cross-validation.
 func (r *CV) Page(path string) Subject {
-	s := Subject{name: filepath.Base(path), kind: "Cross-validation"}
+	s := Subject{name: filepath.Base(path), kind: "Cross-validation", figures: words.Facts("cv figures", r)}
 	s.verdict = []string{say("compared", r), say("best", r)}
 	if q := rival(r); q != nil {
 		s.verdict = append(s.verdict, say("rival", struct {
@@ -72,42 +62,38 @@ func (r *CV) Page(path string) Subject {
 			Close bool
 		}{q, math.Abs(q.Mean-r.Best.Mean) <= 2*max(q.StdErr, r.Best.StdErr)}))
 	}
-	s.figures = facts("cv figures", r)
 	best := slices.IndexFunc(r.Points, r.IsBest)
-	curve := section("curve", "Error against λ", page.Charts(CVFigures(&iokl.CVResult{
-		Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points,
-	})), page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
-		"setting chosen."))
-	points, title := r.listed()
-	s.add(curve, section("settings", title, r.table(points).HTML()), rerun(r.Command, facts("cv settings", r)))
+	s.sections = words.Sections("cv page", r.listed(), map[string]page.Block{
+		"curve": page.Charts(CVFigures(&iokl.CVResult{
+			Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points,
+		})...),
+	})
 	return s
 }
 
-// listed are the settings that a table has room for, and what it is called: every one, or where more differ than in λ
-// than a picture has colours for, each with its best λ, the best first.
-func (r *CV) listed() (points []iokl.CVPoint, title string) {
+// listing is a comparison with the settings that a table has room for, and what that is called.
+type listing struct {
+	*CV
+	Title  string
+	Listed []iokl.CVPoint
+}
+
+// listed lists every setting, or where more differ in λ than a picture has colours for, each with its best λ, the best
+// first.
+func (r *CV) listed() listing {
 	paths := splitPaths(r.Points, r.Metric)
 	if len(paths) <= mostPaths {
-		return r.Points, "Every setting"
+		return listing{r, "Every setting", r.Points}
 	}
+	l := listing{r, "Every setting with its best λ", nil}
 	for _, p := range paths {
-		points = append(points, bestOf(p, r.Metric))
+		l.Listed = append(l.Listed, bestOf(p, r.Metric))
 	}
-	return points, "Every setting with its best λ"
+	return l
 }
 
 // IsBest reports whether the setting is the best.
 func (r *CV) IsBest(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) }
-
-// table lists settings with their errors.
-func (r *CV) table(points []iokl.CVPoint) *page.Table {
-	t := table("settings.csv", struct {
-		*CV
-		Listed []iokl.CVPoint
-	}{r, points})
-	t.LongLast = true
-	return t
-}
 
 // CV is what cv --json prints.
 type CV struct {
@@ -128,14 +114,9 @@ type CV struct {
 
 // Write prints the settings with their errors, and what became of the best.
 func (r *CV) Write(w io.Writer) error {
-	points, title := r.listed()
-	if err := r.table(points).WriteText(w, len(points)); err != nil {
+	l := r.listed()
+	if err := words.Table("settings.csv", l).WriteText(w, len(l.Listed)); err != nil {
 		return status.Failure(err)
 	}
-	if n := len(r.Points); len(points) < n {
-		if _, err := fmt.Fprintf(w, "%s, of %d in all (--json has them)\n", title, n); err != nil {
-			return status.Failure(err)
-		}
-	}
-	return Report(w, "cv end", r)
+	return Report(w, "cv end", l)
 }

@@ -1,5 +1,3 @@
-// This file moves one input of a model through its values, and says in words how a curve runs.
-
 package results
 
 import (
@@ -14,6 +12,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/schema"
 )
 
@@ -48,26 +47,27 @@ func sourceNames(model *iokl.Model) (names []string) {
 	return names
 }
 
-// relevanceOf is the relevance of the inputs of the file, that of the column of numbers that has most, largest first;
+// ByRelevance are the inputs of the file with the relevance of the column of numbers that has most, the largest first;
 // nil where none was learned.
-func relevanceOf(model *iokl.Model) (names []string, relevance []float64) {
-	r := model.Relevance()
+func (l *learned) ByRelevance() (inputs []named) {
+	r := l.Of.Relevance()
 	if r == nil {
-		return nil, nil
+		return nil
 	}
-	all := sourcesOf(model)
+	all := sourcesOf(l.Of)
 	most := make([]float64, len(all))
 	for k, in := range all {
 		most[k] = slices.Max(r[in.at : in.at+in.width])
 	}
 	for _, k := range largestFirst(most) {
-		names, relevance = append(names, all[k].name), append(relevance, most[k])
+		inputs = append(inputs, named{Name: all[k].name, Value: most[k]})
 	}
-	return names, relevance
+	return inputs
 }
 
 // codes are values to move the input through, and what they are called where they are no numbers.
 func (in *sourceInput) codes(X *mat.Dense) (at []float64, labels []string) {
+	count, label, unit := 0, func(k int) string { return "" }, 1.0
 	switch in.Kind {
 	case schema.Number, schema.Date:
 		at = in.span(X)
@@ -78,26 +78,16 @@ func (in *sourceInput) codes(X *mat.Dense) (at []float64, labels []string) {
 		}
 		return at, labels
 	case schema.Category:
-		labels = in.Levels
+		count, label = len(in.Levels), func(k int) string { return in.Levels[k] }
 	case schema.Month:
-		for k := range 12 {
-			labels = append(labels, time.Month(k+1).String())
-		}
+		count, label = 12, func(k int) string { return time.Month(k + 1).String() }
 	case schema.Weekday:
-		for k := range 7 {
-			labels = append(labels, time.Weekday((k+1)%7).String())
-		}
+		count, label = 7, func(k int) string { return time.Weekday((k + 1) % 7).String() }
 	case schema.Clock:
-		for k := range 24 {
-			labels = append(labels, fmt.Sprintf("%d:00", k))
-		}
+		count, label, unit = 24, func(k int) string { return fmt.Sprintf("%d:00", k) }, 1./24
 	}
-	for k := range labels {
-		v := float64(k)
-		if in.Kind == schema.Clock {
-			v /= 24
-		}
-		at = append(at, v)
+	for k := range count {
+		at, labels = append(at, float64(k)*unit), append(labels, label(k))
 	}
 	return at, labels
 }
@@ -153,14 +143,15 @@ func directionText(model *iokl.Model, e *effect, j int) string {
 	if e.Levels {
 		top, bottom := floats.MaxIdx(y), floats.MinIdx(y)
 		return fmt.Sprintf("%s is highest where %s is %s, %s on average, and lowest where it is %s, %s.",
-			spokenOutputs(model)[j], e.Input, e.label(top), figure(y[top], 4), e.label(bottom), figure(y[bottom], 4))
+			spokenOutputs(model)[j], e.Input, e.label(top), page.Figure(y[top], 4), e.label(bottom),
+			page.Figure(y[bottom], 4))
 	}
 	text := fmt.Sprintf("%s %s as %s goes from %s to %s: from %s", spokenOutputs(model)[j], trendWord(y), e.Input,
-		e.label(0), e.label(n-1), figure(y[0], 4))
-	if turn := turningPoint(y); turn > 0 && turns(y) == 1 {
-		text += fmt.Sprintf(" to %s at %s", figure(y[turn], 4), e.label(turn))
+		e.label(0), e.label(n-1), page.Figure(y[0], 4))
+	if turns := turningPoints(y); len(turns) == 1 {
+		text += fmt.Sprintf(" to %s at %s", page.Figure(y[turns[0]], 4), e.label(turns[0]))
 	}
-	return text + fmt.Sprintf(" to %s on average.", figure(y[n-1], 4))
+	return text + fmt.Sprintf(" to %s on average.", page.Figure(y[n-1], 4))
 }
 
 // label is what value k of the input is called.
@@ -168,7 +159,7 @@ func (e *effect) label(k int) string {
 	if e.Labels != nil {
 		return e.Labels[k]
 	}
-	return figure(e.At[k], 4)
+	return page.Figure(e.At[k], 4)
 }
 
 // Lengths of what charts have room for on the axis of an input, in letters.
@@ -193,56 +184,45 @@ func (e *effect) ticks() (ticks plot.ConstantTicks) {
 
 // trendWord says how a curve runs.
 func trendWord(y []float64) string {
-	n := len(y)
-	switch turn := turningPoint(y); {
-	case turns(y) > 1:
+	first, last := y[0], y[len(y)-1]
+	switch turns := turningPoints(y); {
+	case len(turns) > 1:
 		return "goes up and down"
-	case turn > 0 && y[turn] > y[0]:
+	case len(turns) == 1 && y[turns[0]] > first:
 		return "rises, then falls"
-	case turn > 0:
+	case len(turns) == 1:
 		return "falls, then rises"
-	case y[n-1] > y[0]:
+	case last > first:
 		return "rises"
-	case y[n-1] < y[0]:
+	case last < first:
 		return "falls"
 	}
 	return "stays the same"
 }
 
-// turnShare is the share of its range that a curve must go back by for that to count.
-const turnShare = 0.3
-
-// turns is how often a curve changes its direction and then goes back by more than turnShare of its range.
-func turns(y []float64) (n int) {
-	least := turnShare * (slices.Max(y) - slices.Min(y))
-	low, high, direction := y[0], y[0], 0
-	for _, v := range y {
-		low, high = min(low, v), max(high, v)
-		up, down := v-low > least, high-v > least
-		if up && direction <= 0 || down && direction >= 0 {
-			if direction != 0 {
-				n++
+// turningPoints are where a curve changes its direction, of changes by more than 30 % of its range.
+func turningPoints(y []float64) (at []int) {
+	least := 0.3 * (slices.Max(y) - slices.Min(y))
+	low, high := 0, 0 // since the last turn
+	direction := 0.0
+	for i, v := range y {
+		if v < y[low] {
+			low = i
+		}
+		if v > y[high] {
+			high = i
+		}
+		for _, turn := range []struct {
+			sign float64
+			from int
+		}{{1, low}, {-1, high}} {
+			if turn.sign*(v-y[turn.from]) > least && direction != turn.sign {
+				if direction != 0 {
+					at = append(at, turn.from)
+				}
+				direction, low, high = turn.sign, i, i
 			}
-			if direction = 1; down {
-				direction = -1
-			}
-			low, high = v, v
 		}
 	}
-	return n
-}
-
-// turningPoint is where a curve turns that goes beyond its ends by more than turnShare of its range; 0 where it
-// does not turn so.
-func turningPoint(y []float64) int {
-	n, top, bottom := len(y), floats.MaxIdx(y), floats.MinIdx(y)
-	least := turnShare * (y[top] - y[bottom])
-	over, under := y[top]-max(y[0], y[n-1]), min(y[0], y[n-1])-y[bottom]
-	switch {
-	case over >= under && over > least:
-		return top
-	case under > least:
-		return bottom
-	}
-	return 0
+	return at
 }

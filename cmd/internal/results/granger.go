@@ -1,5 +1,3 @@
-// This file prints what granger found, as JSON and in words, and writes and draws graphs by the names of their files.
-
 package results
 
 import (
@@ -15,7 +13,6 @@ import (
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/files/atomicfile"
-	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
@@ -106,39 +103,34 @@ func Number(v float64) *float64 {
 
 // Write prints what a page about the graph has in words and tables, less of each.
 func (r *Graph) Write(w io.Writer) error {
-	r = r.withoutWeak()
-	for _, text := range append(r.verdict(), r.doubtTexts()...) {
+	f := r.withoutWeak().findings()
+	for _, text := range append(f.verdict(), f.Careful()...) {
 		fmt.Fprintln(w, text)
 	}
-	if len(r.Forecast) > 0 {
-		fmt.Fprintln(w, say("forecasts", r.findings()))
+	if len(f.Forecast) > 0 {
+		fmt.Fprintln(w, say("forecasts", f))
 	}
 	for _, t := range []struct {
-		table *page.Table
-		most  int
-	}{
-		{edgeTable(r, ""), 15},
-		{nodeTable(r), 8},
-		{table("simultaneous.csv", r), 8},
-		{table("forecasts.csv", r), len(r.Forecast)},
-	} {
-		if len(t.table.Rows) == 0 {
+		name string
+		most int
+	}{{"edges.csv", 15}, {"nodes.csv", 8}, {"simultaneous.csv", 8}, {"forecasts.csv", len(f.Forecast)}} {
+		rows := words.Table(t.name, f)
+		if len(rows.Rows) == 0 {
 			continue
 		}
 		fmt.Fprintln(w)
-		if err := t.table.WriteText(w, t.most); err != nil {
+		if err := rows.WriteText(w, t.most); err != nil {
 			return status.Failure(err)
 		}
 	}
-	return Report(w, "graph end", r)
+	return Report(w, "graph end", f.Graph)
 }
 
-// doubtTexts are sentences about what the series violate.
-func (r *Graph) doubtTexts() []string {
-	var texts []string
+// Careful are sentences about what the series violate.
+func (f *findings) Careful() (texts []string) {
 	for _, what := range []string{granger.Memory, granger.Spread, granger.Wander} {
 		var names []string
-		for _, q := range r.Doubts {
+		for _, q := range f.Doubts {
 			if q.What == what {
 				names = append(names, q.Series)
 			}
@@ -147,12 +139,9 @@ func (r *Graph) doubtTexts() []string {
 			texts = append(texts, say(what, names))
 		}
 	}
-	for _, other := range []struct {
-		holds bool
-		name  string
-	}{{r.Simultaneous != nil, "simultaneous"}, {r.Relaxing, "relaxing"}, {r.Missing > 0, "missing"}} {
-		if other.holds {
-			texts = append(texts, say(other.name, r.findings()))
+	for _, name := range []string{"simultaneous", "relaxing", "missing"} {
+		if text := say(name, f); text != "" {
+			texts = append(texts, text)
 		}
 	}
 	return texts

@@ -1,5 +1,3 @@
-// This file says how well a fit predicts rows that it has not learned from, and how probabilities hold on them.
-
 package results
 
 import (
@@ -8,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -17,6 +14,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/loss"
 )
 
@@ -66,7 +64,7 @@ func HeldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 // heldBy says what models that predict held-out rows are without.
 func heldBy(h *iokl.HeldOut) string {
 	if h.Folds > 0 {
-		return Counted(h.Folds, "fold")
+		return page.Counted(h.Folds, "fold")
 	}
 	return "each row by itself"
 }
@@ -97,22 +95,13 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 			continue
 		}
 		e := fitError(h.Predictions, h.Targets, h.Weights, j)
-		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(e.RMSE, 3),
-			figure(e.stderr, 2), figure(e.Deviation, 3)))
+		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, page.Figure(e.RMSE, 3),
+			page.Figure(e.stderr, 2), page.Figure(e.Deviation, 3)))
 	}
 	if more := len(names) - listed; more > 0 {
-		parts = append(parts, Counted(more, "more target"))
+		parts = append(parts, page.Counted(more, "more target"))
 	}
 	return strings.Join(parts, "; ")
-}
-
-// figure is a number of so many digits, of those below ten millions without an exponent.
-func figure(v float64, digits int) string {
-	text := strconv.FormatFloat(v, 'g', digits, 64)
-	if rounded, err := strconv.ParseFloat(text, 64); err == nil && 1 <= math.Abs(v) && math.Abs(v) < 1e7 {
-		return strconv.FormatFloat(rounded, 'f', -1, 64)
-	}
-	return text
 }
 
 // heldOutMedian says the median of the absolute errors of output j, which gross errors of targets do not move, and that
@@ -129,9 +118,9 @@ func heldOutMedian(h *iokl.HeldOut, j int) string {
 	}
 	// The ranks of a median of n numbers have a standard deviation of √n/2.
 	rank := 0.5 / math.Sqrt(effective(w))
-	return fmt.Sprintf("a median absolute error of %s ± %s, its median %s", figure(quantileOf(own, w, 0.5), 3),
-		figure(quantileOf(own, w, 0.5+rank)/2-quantileOf(own, w, 0.5-rank)/2, 2),
-		figure(quantileOf(without, w, 0.5), 3))
+	return fmt.Sprintf("a median absolute error of %s ± %s, its median %s", page.Figure(quantileOf(own, w, 0.5), 3),
+		page.Figure(quantileOf(own, w, 0.5+rank)/2-quantileOf(own, w, 0.5-rank)/2, 2),
+		page.Figure(quantileOf(without, w, 0.5), 3))
 }
 
 // quantileOf is the quantile p, of 0 to 1 where that is beyond, of values of the weights w.
@@ -181,8 +170,8 @@ func shareBelow(h *iokl.HeldOut, j int, tau float64) (s heldOutShare) {
 // the targets below.
 func heldOutQuantile(h *iokl.HeldOut, j int, tau float64) string {
 	s := shareBelow(h, j, tau)
-	return fmt.Sprintf("a loss of %s, the quantile of all %s, and %.1f %% of the targets below", figure(s.own, 3),
-		figure(s.constant, 3), 100*s.below)
+	return fmt.Sprintf("a loss of %s, the quantile of all %s, and %.1f %% of the targets below", page.Figure(s.own, 3),
+		page.Figure(s.constant, 3), 100*s.below)
 }
 
 // shareErrors is the distance, in standard deviations of a share of independent rows, from which a held-out share tells

@@ -1,6 +1,3 @@
-// This file notes in a model the command that made it, its errors and the effects of its inputs, and has the section of
-// its page about the errors.
-
 package results
 
 import (
@@ -15,12 +12,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/plot/plotter"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
-	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
@@ -301,50 +296,15 @@ func rowsForEffects(l, m, d, n int) int {
 	return 0
 }
 
-// errorSection has the errors of each output and its residuals.
-func errorSection(r *about) page.Section {
-	model := r.Of
-	s := section("errors", "Errors and residuals", page.Text(say("chosen", model.Chosen())))
-	if len(r.Errors) == 0 {
-		return s
+// fits shows predictions against what was observed, for the first outputs that are numbers.
+func (r *about) fits() (figures []picture.Figure) {
+	if r.Of.Classes() != nil || r.Reliability != nil {
+		return nil
 	}
-	if classes := model.Classes(); r.Counts(classes) {
-		s.Title = "Which classes are right, and how sure"
-		s.Add(page.Classed("soft", say("measured", r)))
-		confusionTable(&s, classes, r.Confusion)
-		reliabilityTable(&s, &r.Origin)
-		return s
+	for j, e := range r.Errors[:min(mostFitted, len(r.Errors))] {
+		figures = append(figures, fitFigure(r.Outputs[j], &e, "")...)
 	}
-	s.Add(page.Classed("soft", say("residuals", r)))
-	var figures []picture.Figure
-	if model.Classes() == nil && r.Reliability == nil {
-		for j, e := range r.Errors[:min(mostFitted, len(r.Errors))] {
-			figures = append(figures, fitFigure(r.Outputs[j], &e, "")...)
-		}
-	}
-	s.Add(table("errors.csv", r).HTML(), page.SmallCharts(figures))
-	if r.Reliability != nil {
-		reliabilityTable(&s, &r.Origin)
-	}
-	return s
-}
-
-// confusionTable adds how many held-out rows of each class were taken for each.
-func confusionTable(s *page.Section, classes []string, count [][]float64) {
-	s.Add(page.Text(accuracyText(classes, count)))
-	const most = 30 // classes of which a table is readable
-	if len(classes) > most {
-		return
-	}
-	t := page.Table{Head: append([]string{"class", "rows", "right"}, classes...), Sort: true, File: "confusion.csv"}
-	for k, row := range count {
-		cells := []string{classes[k], figure(floats.Sum(row), 6), fmt.Sprintf("%.1f %%", 100*rightOf(row, k))}
-		for _, c := range row {
-			cells = append(cells, figure(c, 6))
-		}
-		t.Rows = append(t.Rows, page.Texts(cells...))
-	}
-	s.Add(page.Classed("soft", "A row of the table is a class, a column what its rows were taken for."), t.HTML())
+	return figures
 }
 
 // accuracyText says how many classes are right, beside the share of the most frequent one.
@@ -354,12 +314,12 @@ func accuracyText(classes []string, count [][]float64) string {
 		100*right, classes[class], 100*most)
 }
 
-// rightOf is the share of the rows of class k that are taken for it; 0 where there are none.
-func rightOf(row []float64, k int) float64 {
-	if row[k] == 0 {
-		return 0
+// classRow is the number of rows of class k, and the share of them that are taken for it; 0 where there are none.
+func classRow(row []float64, k int) (c struct{ Rows, Right float64 }) {
+	if c.Rows = floats.Sum(row); row[k] > 0 {
+		c.Right = row[k] / c.Rows
 	}
-	return row[k] / floats.Sum(row)
+	return c
 }
 
 // shares are those of the rows whose class is right and of the most frequent class.
@@ -375,16 +335,6 @@ func shares(count [][]float64) (right, most float64, class int) {
 	return right / rows, most / rows, class
 }
 
-// reliabilityTable adds how often the class predicted is the true one, by its probability.
-func reliabilityTable(s *page.Section, o *Origin) {
-	t := table("reliability.csv", o)
-	t.Sort = false
-	s.Add(page.Text(say("probabilities", o.Scores)))
-	s.Add(page.Classed("soft", "Probabilities can be relied on where the class predicted is right as often as its "+
-		"probability says: the rows in tenths of that probability, with their means."))
-	s.Add(page.SmallCharts(reliabilityFigure(o.Reliability, o.Uncalibrated, "")), t.HTML())
-}
-
 // mostFitted is the number of outputs whose predictions are drawn.
 const mostFitted = 6
 
@@ -398,17 +348,14 @@ func fitFigure(name string, e *outputError, file string) []picture.Figure {
 	c := picture.Chart{
 		Title: name + ": predicted against observed", X: "observed", Y: "predicted",
 		Curves: []picture.Curve{
-			{Name: "rows", Dots: true},
+			{Name: "rows", Dots: true, XY: picture.XY(e.Observed, e.Predicted)},
 			diagonal("predicted = observed", lo, hi),
 		},
 	}
 	low := e.Quantiles[slices.Index(residualQuantiles, 0.05)]
 	high := e.Quantiles[slices.Index(residualQuantiles, 0.95)]
-	c.Curves = append(c.Curves, picture.Curve{Name: "90 % of the rows are between", Line: true, XY: plotter.XYs{
-		{X: lo, Y: lo - low}, {X: hi, Y: hi - low}, {X: hi, Y: hi - high}, {X: lo, Y: lo - high}, {X: lo, Y: lo - low},
-	}})
-	for i, y := range e.Observed {
-		c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: y, Y: e.Predicted[i]})
-	}
+	c.Curves = append(c.Curves, picture.Curve{Name: "90 % of the rows are between", Line: true, XY: picture.XY(
+		[]float64{lo, hi, hi, lo, lo}, []float64{lo - low, hi - low, hi - high, lo - high, lo - low},
+	)})
 	return c.Figures(file)
 }

@@ -4,20 +4,21 @@ package results
 
 import (
 	"bytes"
+	_ "embed" // the templates
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"text/template"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/internal/files/atomicfile"
 	"github.com/iokl/iokl/internal/files/page"
+	"github.com/iokl/iokl/internal/learn/choose"
 )
 
 // Subject is a result that a page is about.
@@ -37,8 +38,8 @@ func Read(path string) (Subject, error) {
 	}
 	defer f.Close()
 	start := make([]byte, 2)
-	if _, err := io.ReadFull(f, start); err != nil || !bytes.Equal(start, []byte("PK")) {
-		return readJSON(path)
+	if n, err := io.ReadFull(f, start); err != nil || !bytes.Equal(start, []byte("PK")) {
+		return readJSON(io.MultiReader(bytes.NewReader(start[:n]), f), path)
 	}
 	model, err := iokl.Load(path)
 	if err != nil {
@@ -48,13 +49,8 @@ func Read(path string) (Subject, error) {
 }
 
 // readJSON reads what cv or granger printed, by the members that each has.
-func readJSON(path string) (Subject, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Subject{}, err
-	}
-	defer f.Close()
-	text, err := memory.ReadAll(f, path)
+func readJSON(r io.Reader, path string) (Subject, error) {
+	text, err := memory.ReadAll(r, path)
 	if err != nil {
 		return Subject{}, err
 	}
@@ -98,24 +94,21 @@ func WritePage(path string, all ...Subject) error {
 
 // newPage is the page about one Subject, or about several compared.
 func newPage(all []Subject) *page.Page {
+	p := &page.Page{}
 	if len(all) == 1 {
 		s := all[0]
-		p := &page.Page{Title: s.kind + ": " + s.name, Sections: s.sections}
+		p.Title, p.Sections = s.kind+": "+s.name, s.sections
 		for _, text := range s.verdict {
 			p.Lead = append(p.Lead, page.Classed("verdict", text))
 		}
-		var ids []string
-		for _, part := range s.sections {
-			ids = append(ids, part.ID)
-		}
-		p.Lead = append(p.Lead, page.Links("On this page:", ids))
+		p.Lead = append(p.Lead, page.Links("On this page:", s.sections))
 		return p
 	}
-	p := &page.Page{Title: fmt.Sprintf("%d results compared", len(all))}
-	p.Sections = append(p.Sections, section("compared", "Side by side", comparison(all).HTML()))
+	p.Title = fmt.Sprintf("%d results compared", len(all))
+	p.Sections = []page.Section{page.NewSection("compared", "Side by side", comparison(all).Block())}
 	for k, s := range all {
 		id := fmt.Sprintf("result-%d", k+1)
-		head := section(id, s.kind+": "+s.name)
+		head := page.NewSection(id, s.kind+": "+s.name)
 		for _, text := range s.verdict {
 			head.Add(page.Text(text))
 		}
@@ -132,71 +125,53 @@ func newPage(all []Subject) *page.Page {
 // comparison has a line for each figure that some Subject has, and a column for each subject.
 func comparison(all []Subject) *page.Table {
 	t := &page.Table{Head: []string{"figure"}, Sort: true, File: "comparison.csv"}
-	var keys []string
-	for _, s := range all {
+	for k, s := range all {
 		t.Head = append(t.Head, s.name)
 		for _, f := range s.figures {
-			if !slices.Contains(keys, f[0]) {
-				keys = append(keys, f[0])
+			row := slices.IndexFunc(t.Rows, func(r page.Row) bool { return r.Cells[0] == f[0] })
+			if row < 0 {
+				row = len(t.Rows)
+				t.Add(append([]string{f[0]}, slices.Repeat([]string{page.Dash("")}, len(all))...)...)
 			}
+			t.Rows[row].Cells[k+1] = f[1]
 		}
-	}
-	for _, key := range keys {
-		line := []string{key}
-		for _, s := range all {
-			text := "–"
-			for _, f := range s.figures {
-				if f[0] == key {
-					text = f[1]
-				}
-			}
-			line = append(line, text)
-		}
-		t.Rows = append(t.Rows, page.Texts(line...))
 	}
 	return t
 }
 
-// section is a heading and the blocks below it, empty ones left out.
-func section(id, title string, blocks ...template.HTML) page.Section {
-	s := page.Section{ID: id, Title: title}
-	s.Add(blocks...)
-	return s
+//go:embed sentences.tmpl
+var sentencesText string
+
+//go:embed reports.tmpl
+var reportsText string
+
+//go:embed tables.tmpl
+var tablesText string
+
+//go:embed pages.tmpl
+var pagesText string
+
+var words = page.NewWords(template.FuncMap{
+	"less":  func(v, than float64) float64 { return max(0, 1-v/than) },
+	"bytes": func(n int64) string { return memory.Format(float64(n)) },
+	"error": errorText, "accuracy": accuracyText, "sources": sourceNames, "class": classRow,
+	"axis":   func(model *iokl.Model) []string { _, names := model.OutputAxis(); return names },
+	"step":   func(k int) string { return page.Counted(k+1, "step") },
+	"active": Active, "metric": func(name iokl.Metric) string { return metricNames[name] }, "brief": choose.Brief,
+	"coupled": func() float64 { return coupled }, "figure": page.Figure,
+	"first": func(most int, texts []string) []string { return texts[:min(most, len(texts))] },
+}, sentencesText, reportsText, tablesText+pagesText)
+
+func say(name string, v any) string { return words.Say(name, v) }
+
+// Report writes what the template of that name makes of v.
+func Report(w io.Writer, name string, v any) error {
+	_, err := io.WriteString(w, words.Text(name, v))
+	return status.Failure(err)
 }
 
-// add appends the sections that have something to say.
-func (s *Subject) add(sections ...page.Section) {
-	for _, part := range sections {
-		if len(part.Blocks) > 0 {
-			s.sections = append(s.sections, part)
-		}
-	}
-}
-
-// rerun is the section that says how to get the result again.
-func rerun(command string, settings [][2]string) page.Section {
-	again := page.Text("The file does not say which command made it.")
-	if command != "" {
-		again = page.Commands("Run again:", command)
-	}
-	return section("again", "Settings, and how to run it again", again, page.Facts(settings))
-}
-
-// Enumerated is a, b and c, the first of them where there are more.
-func Enumerated(names []string, most int) string {
-	if n := len(names) - most; n > 0 {
-		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", n))
-	}
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// Counted is a number with its noun, which takes an s for others than one.
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+// Columns writes what the template of that name makes of v, whose tabs separate columns. The flags are those of package
+// tabwriter.
+func Columns(w io.Writer, name string, v any, flags uint) error {
+	return status.Failure(words.Columns(w, name, v, flags))
 }

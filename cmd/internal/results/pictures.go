@@ -1,5 +1,3 @@
-// This file draws kernel weights, output kernels, predictions and errors of cross-validation.
-
 package results
 
 import (
@@ -22,7 +20,8 @@ import (
 
 // LearnedFigures show the weights of kernels and the correlations of outputs.
 func LearnedFigures(model *iokl.Model) ([]picture.Figure, error) {
-	weights, err := weightsFigure(model)
+	l := newLearned(model, "")
+	weights, err := weightsFigure(&l)
 	figures := []picture.Figure{weights}
 	if n := len(model.LearnedOutputs()); err != nil || n < 2 || n > maxCorrelation || !couples(model) {
 		return figures, status.Failure(err)
@@ -67,22 +66,20 @@ func PredictedFigures(
 const barKernels = 30
 
 // weightsFigure shows the largest kernel weights as horizontal bars.
-func weightsFigure(model *iokl.Model) (picture.Figure, error) {
-	eta, names := model.Eta(), model.KernelNames()
-	idx := largestFirst(eta)
-	active := len(idx)
-	idx = idx[:min(barKernels, len(idx))]
-	slices.Reverse(idx) // the largest on top
+func weightsFigure(l *learned) (picture.Figure, error) {
+	weights := l.ByWeight()
+	active := len(weights)
+	weights = weights[:min(barKernels, active)]
+	slices.Reverse(weights) // the largest on top
 	p := picture.New("weight η", "")
-	values, labels := make(plotter.Values, len(idx)), make([]string, len(idx))
+	values, labels := make(plotter.Values, len(weights)), make([]string, len(weights))
 	longest := 0
-	for k, j := range idx {
-		values[k], labels[k] = eta[j], kernelLabel(names[j], model.InputNames())
-		longest = max(longest, len(labels[k]))
+	for k, w := range weights {
+		values[k], labels[k], longest = w.Value, w.Name, max(longest, len(w.Name))
 	}
 	f := picture.Figure{
-		Name: "weights", Title: fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)),
-		Width: 420, Height: vg.Length(len(idx))*16 + 60, PageWidth: 350, Paint: p.Draw,
+		Name: "weights", Title: fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(l.Eta)),
+		Width: 420, Height: vg.Length(len(weights))*16 + 60, PageWidth: 350, Paint: p.Draw,
 	}
 	if len(values) > 0 {
 		bars, err := plotter.NewBarChart(values, 9)

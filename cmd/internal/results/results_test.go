@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/files/page"
 	"github.com/iokl/iokl/internal/learn/choose"
 )
 
@@ -42,7 +44,7 @@ func TestManySettings(t *testing.T) {
 		}
 	}
 	r.Best = r.Points[len(r.Points)-1]
-	points, title := r.listed()
+	points, title := r.listed().Listed, r.listed().Title
 	if len(points) != 9 || !strings.Contains(title, "best λ") || points[0].Lambda != 0.01 ||
 		points[0].Kernels[0] != "poly:8:all:1" || points[8].Kernels[0] != "poly:0:all:1" {
 		t.Errorf("%s: %+v", title, points)
@@ -63,8 +65,8 @@ func TestManySettings(t *testing.T) {
 			t.Errorf("no label %s", label)
 		}
 	}
-	if points, title := (&CV{Points: r.Points[:18]}).listed(); len(points) != 18 || title != "Every setting" {
-		t.Errorf("%d points of few settings, %s", len(points), title)
+	if l := (&CV{Points: r.Points[:18]}).listed(); len(l.Listed) != 18 || l.Title != "Every setting" {
+		t.Errorf("%d points of few settings, %s", len(l.Listed), l.Title)
 	}
 }
 
@@ -110,10 +112,10 @@ func TestOpposedOutputs(t *testing.T) {
 	if r := m.OutputCorrelation().At(0, 1); !(r < -0.99) {
 		t.Fatalf("correlation %g", r)
 	}
-	text := string(outputSection(m).Blocks[0])
+	found := newLearned(m, "")
 	want := "y1 and y2 go against each other: their correlation in L is -1.00."
-	if !strings.Contains(text, ">"+want+"<") {
-		t.Errorf("said %q, want %q", text, want)
+	if said := found.OutputWords(); !slices.Contains(said, want) {
+		t.Errorf("said %q, want %q", said, want)
 	}
 }
 
@@ -138,7 +140,7 @@ func TestFigure(t *testing.T) {
 	for v, want := range map[float64]string{
 		160123: "160000", 12934: "12900", 2.3456: "2.35", -98765: "-98800", 1e9: "1e+09", 1.5e-7: "1.5e-07", 0: "0",
 	} {
-		if got := figure(v, 3); got != want {
+		if got := page.Figure(v, 3); got != want {
 			t.Errorf("%g is written %s, want %s", v, got, want)
 		}
 	}

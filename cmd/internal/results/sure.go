@@ -1,5 +1,3 @@
-// This file draws how intervals and class probabilities hold on data with known targets.
-
 package results
 
 import (

@@ -1,30 +1,44 @@
-// Package page writes pages of results: one HTML file that needs no other, readable
-// on a phone, in print, in light and in dark, and without its script.
+// Package page writes results as self-contained HTML, as Markdown and as columns of text. Pages can be read on a phone,
+// in print, in light and dark, and without their script. [Words] makes sentences, tables and sections from templates.
 package page
 
 import (
 	"cmp"
-	_ "embed" // page.html
+	_ "embed" // page.html and page.md
 	"fmt"
 	"html/template"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"text/tabwriter"
+	texts "text/template"
 
 	"github.com/iokl/iokl/internal/base/screen"
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
 //go:embed page.html
-var text string
+var htmlText string
 
-var shapes = template.Must(template.New("shapes").Parse(text))
+//go:embed page.md
+var markdownText string
+
+var (
+	htmlShapes     = template.Must(template.New("html").Funcs(template.FuncMap{"key": sortKey}).Parse(htmlText))
+	markdownShapes = texts.Must(texts.New("markdown").Funcs(texts.FuncMap{
+		"cell":     strings.NewReplacer("|", `\|`, "\n", " ").Replace,
+		"save":     func(picture.Figure) string { return "" }, // WriteMarkdown has one for its folder
+		"markdown": func(Block) string { return "" },
+	}).Parse(markdownText))
+)
 
 // Page is a title, what comes first, and sections.
 type Page struct {
 	Title    string
-	Lead     []template.HTML
+	Lead     []Block
 	Sections []Section
 }
 
@@ -32,70 +46,96 @@ type Page struct {
 type Section struct {
 	ID, Title string
 	Sub       bool // it belongs to the section before
-	Blocks    []template.HTML
+	Blocks    []Block
+}
+
+// Block is an element of a page: what the templates of its kind make of a value. The zero Block is nothing.
+type Block struct {
+	kind  string
+	value any
+}
+
+// NewSection is a section with the blocks that are not empty.
+func NewSection(id, title string, blocks ...Block) Section {
+	s := Section{ID: id, Title: title}
+	s.Add(blocks...)
+	return s
 }
 
 // Add appends blocks; empty ones are left out.
-func (s *Section) Add(blocks ...template.HTML) {
+func (s *Section) Add(blocks ...Block) {
 	for _, b := range blocks {
-		if b != "" {
+		if b.kind != "" {
 			s.Blocks = append(s.Blocks, b)
 		}
 	}
 }
 
-// Write writes the page.
+// Write writes the page as HTML.
 func (p *Page) Write(w io.Writer) error {
 	out := &screen.Writer{W: w} // HTML has no way to write control characters
-	return cmp.Or(shapes.ExecuteTemplate(out, "page", p), out.End())
+	return cmp.Or(htmlShapes.ExecuteTemplate(out, "page", p), out.End())
 }
 
-// block is what the template of that name makes of v.
-func block(name string, v any) template.HTML {
-	var b strings.Builder
-	if err := shapes.ExecuteTemplate(&b, name, v); err != nil {
+// HTML is the block as an element.
+func (b Block) HTML() template.HTML {
+	var out strings.Builder
+	if err := htmlShapes.ExecuteTemplate(&out, b.kind, b.value); err != nil {
 		panic("page: " + err.Error()) // a builder takes everything: the template is wrong
 	}
-	return template.HTML(b.String()) // escaped by the template
+	return template.HTML(out.String()) // escaped by the template
 }
 
-// Text is a paragraph, "" for no text.
-func Text(text string) template.HTML { return Classed("", text) }
+var emptyLines = regexp.MustCompile(`\n{3,}`)
+
+// WriteMarkdown writes the page as Markdown, with the figures that have names as SVG files in the folder pictures of
+// dir.
+func (p *Page) WriteMarkdown(w io.Writer, dir string) error {
+	shapes := texts.Must(markdownShapes.Clone())
+	shapes.Funcs(texts.FuncMap{"save": func(f picture.Figure) (string, error) {
+		if err := os.MkdirAll(filepath.Join(dir, "pictures"), 0o777); err != nil {
+			return "", err
+		}
+		files, err := f.Save(filepath.Join(dir, "pictures"))
+		return "pictures/" + f.Name + filepath.Ext(files[len(files)-1]), err
+	}, "markdown": func(b Block) (string, error) {
+		var out strings.Builder
+		err := shapes.ExecuteTemplate(&out, b.kind, b.value)
+		return out.String(), err
+	}})
+	var out strings.Builder
+	if err := shapes.ExecuteTemplate(&out, "page", p); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, strings.TrimSpace(emptyLines.ReplaceAllString(out.String(), "\n\n"))+"\n")
+	return err
+}
+
+// Text is a paragraph, nothing for no text.
+func Text(text string) Block { return Classed("", text) }
 
 // Classed is a paragraph of a class of the style sheet: soft, box or verdict.
-func Classed(class, text string) template.HTML {
+func Classed(class, text string) Block {
 	if text == "" {
-		return ""
+		return Block{}
 	}
-	return block("paragraph", struct{ Class, Text string }{class, text})
+	return Block{"paragraph", struct{ Class, Text string }{class, text}}
 }
 
-// Item is an entry of a list, with a link to the section To unless that is "".
-type Item struct{ Text, To string }
-
-// Items are a list, "" for none.
-func Items(items []Item) template.HTML {
-	if len(items) == 0 {
-		return ""
+// List is a list of texts, nothing for none, each with a link to the section of that name where sections are named.
+func List(texts []string, sections ...string) Block {
+	if len(texts) == 0 {
+		return Block{}
 	}
-	return block("list", items)
-}
-
-// List is a list of texts.
-func List(texts []string) template.HTML {
-	items := make([]Item, len(texts))
-	for i, t := range texts {
-		items[i].Text = t
-	}
-	return Items(items)
+	return Block{"list", struct{ Texts, To []string }{texts, sections}}
 }
 
 // Facts are pairs of a name and what it is.
-func Facts(facts [][2]string) template.HTML {
+func Facts(facts [][2]string) Block {
 	if len(facts) == 0 {
-		return ""
+		return Block{}
 	}
-	return block("facts", facts)
+	return Block{"facts", facts}
 }
 
 // labelled is a list behind a label.
@@ -104,30 +144,38 @@ type labelled struct {
 	List  []string
 }
 
-// Commands are command lines behind a label.
-func Commands(label string, lines ...string) template.HTML {
-	return block("commands", labelled{label, lines})
-}
+// Commands are command lines behind a label, which Markdown leaves out.
+func Commands(label string, lines ...string) Block { return Block{"commands", labelled{label, lines}} }
 
-// Links lead to the sections of these names.
-func Links(label string, ids []string) template.HTML { return block("links", labelled{label, ids}) }
+// Links lead to the sections that have a name.
+func Links(label string, sections []Section) Block {
+	var named []string
+	for _, s := range sections {
+		if s.ID != "" {
+			named = append(named, s.ID)
+		}
+	}
+	return Block{"links", labelled{label, named}}
+}
 
 // Charts are figures side by side.
-func Charts(figures []picture.Figure) template.HTML { return grid("charts", figures) }
+func Charts(figures ...picture.Figure) Block { return grid("charts", figures) }
 
 // SmallCharts are as many side by side as have room.
-func SmallCharts(figures []picture.Figure) template.HTML { return grid("charts small", figures) }
+func SmallCharts(figures []picture.Figure) Block { return grid("charts small", figures) }
 
-func grid(class string, figures []picture.Figure) template.HTML {
-	var b strings.Builder
-	for _, f := range figures {
-		b.WriteString(string(f.HTML()))
+func grid(class string, figures []picture.Figure) Block {
+	if len(figures) == 0 {
+		return Block{}
 	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return template.HTML(fmt.Sprintf(`<div class="%s">%s</div>`, class, b.String())) // figures escape their texts
+	return Block{"charts", struct {
+		Class   string
+		Figures []picture.Figure
+	}{class, figures}}
 }
+
+// Network is a graph that tools of a table filter.
+func Network(g *picture.Network) Block { return Block{"network", g} }
 
 // Table is a table; a page's script sorts it and saves it as CSV.
 type Table struct {
@@ -145,41 +193,29 @@ type Table struct {
 
 // Row is a row of a table.
 type Row struct {
-	Cells []Cell
+	Cells []string
 	Title string // what is said where it is pointed at
 	Data  string // name of the line of a network that it is about
 }
 
-// Cell is a text, what it sorts by, and the section that it leads to.
-type Cell struct{ Text, Sort, To string }
-
-// Texts is a row of texts that sort by their numbers.
-func Texts(texts ...string) Row {
-	r := Row{Cells: make([]Cell, len(texts))}
-	for i, t := range texts {
-		r.Cells[i] = Cell{Text: t, Sort: sortKey(t)}
-	}
-	return r
-}
-
-// sortKey is what a text sorts by: its number where it starts with one.
+// sortKey is what rows are sorted and filtered by where a cell has this text: its number where it starts with one.
 func sortKey(text string) string {
 	var v float64
 	if _, err := fmt.Sscan(strings.TrimSuffix(text, " %"), &v); err == nil && !math.IsNaN(v) {
-		return Key(v)
+		return fmt.Sprintf("%.17g", v)
 	}
 	return text
 }
 
-// Key is what a cell sorts by whose number is v.
-func Key(v float64) string { return fmt.Sprintf("%.17g", v) }
+// Add appends a row of texts.
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, Row{Cells: cells}) }
 
-// HTML is the table as an element, "" without rows.
-func (t *Table) HTML() template.HTML {
+// Block is the table as a block, nothing without rows.
+func (t *Table) Block() Block {
 	if t == nil || len(t.Rows) == 0 {
-		return ""
+		return Block{}
 	}
-	return block("table", t)
+	return Block{"table", t}
 }
 
 // WriteText writes the headings and the first rows as columns of text, and how many rows there are beside them.
@@ -190,10 +226,7 @@ func (t *Table) WriteText(w io.Writer, most int) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, strings.Join(t.Head, "\t"))
 	for _, row := range t.Rows[:min(most, len(t.Rows))] {
-		for _, c := range row.Cells {
-			fmt.Fprint(out, c.Text, "\t")
-		}
-		fmt.Fprintln(out)
+		fmt.Fprintln(out, strings.Join(row.Cells, "\t")+"\t")
 	}
 	if more := len(t.Rows) - most; more > 0 {
 		fmt.Fprintf(out, "and %d more\n", more)
@@ -212,9 +245,9 @@ type Tool struct {
 }
 
 // Tools are tools beside each other for the table with that ID.
-func Tools(table string, tools []Tool) template.HTML {
-	return block("tools", struct {
+func Tools(table string, tools []Tool) Block {
+	return Block{"tools", struct {
 		Table string
 		Tools []Tool
-	}{table, tools})
+	}{table, tools}}
 }

@@ -53,6 +53,15 @@ var Palette = []color.RGBA{
 // dashes tell curves apart once the colours repeat.
 var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
 
+// XY are points of these coordinates.
+func XY(x, y []float64) plotter.XYs {
+	xy := make(plotter.XYs, len(x))
+	for i := range xy {
+		xy[i] = plotter.XY{X: x[i], Y: y[i]}
+	}
+	return xy
+}
+
 // Point adds a point to the curve of that name, at its place by x.
 func (c *Chart) Point(name string, x, y float64) {
 	i := slices.IndexFunc(c.Curves, func(c Curve) bool { return c.Name == name })
@@ -63,6 +72,11 @@ func (c *Chart) Point(name string, x, y float64) {
 	xy := append(c.Curves[i].XY, plotter.XY{X: x, Y: y})
 	slices.SortStableFunc(xy, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
 	c.Curves[i].XY = xy
+}
+
+// DropShort leaves out curves of fewer than two points.
+func (c *Chart) DropShort() {
+	c.Curves = slices.DeleteFunc(c.Curves, func(c Curve) bool { return len(c.XY) < 2 })
 }
 
 // Figures is the chart as a figure with that name of its files, none where it has no curve.
