@@ -234,7 +234,8 @@ func (r *Graph) Page(path string) Subject {
 		line := fmt.Sprintf("%s-%d", edges.ID, k)
 		edges.Rows[k].Data, edges.Rows[k].Title = line, texts[k]
 		w.Edges = append(w.Edges, picture.Edge{
-			From: at[e.From], To: at[e.To], Strength: e.Evidence(), Dash: f.How(k) == "lowers", Line: line, Note: texts[k],
+			From: at[e.From], To: at[e.To], Strength: e.Evidence(),
+			Dash: f.How(k) == "lowers", Line: line, Note: texts[k],
 		})
 	}
 	return Subject{
