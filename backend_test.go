@@ -57,8 +57,10 @@ func TestBackendOfOptions(t *testing.T) {
 		fit  func(iokl.Options) (*iokl.Model, error) // nil means Fit
 	}{
 		{name: "zero options"},
-		{name: "exact kernels", opt: iokl.Options{Kernels: []string{"gaussian:each:median", "linear:all"},
-			Lambda: 1e-3}},
+		{name: "exact kernels", opt: iokl.Options{
+			Kernels: []string{"gaussian:each:median", "linear:all"},
+			Lambda:  1e-3,
+		}},
 		{name: "float32", opt: iokl.Options{Kernels: one, Lambda: 1e-3, Precision: blas.Float32}},
 		{name: "lengths", opt: iokl.Options{Kernels: []string{"gaussian:ard:median"}, Lambda: 1e-3}},
 		{name: "directions", opt: iokl.Options{Kernels: []string{"gaussian:directions:median"}, Lambda: 1e-3}},
@@ -71,8 +73,10 @@ func TestBackendOfOptions(t *testing.T) {
 			opt:  iokl.Options{Kernels: []string{"rff:gaussian:all:median:60:hadamard"}, Lambda: 1e-3},
 		},
 		{name: "phases", opt: iokl.Options{Kernels: []string{"rff:gaussian:all:median:60:mc:phases"}, Lambda: 1e-3}},
-		{name: "landmarks", opt: iokl.Options{Kernels: []string{"nystrom:gaussian:all:median:30:kmeans"},
-			Lambda: 1e-3}},
+		{name: "landmarks", opt: iokl.Options{
+			Kernels: []string{"nystrom:gaussian:all:median:30:kmeans"},
+			Lambda:  1e-3,
+		}},
 		{
 			name: "singular landmarks",
 			opt:  iokl.Options{Kernels: []string{"nystrom:linear:all:30:uniform"}, Lambda: 1e-3},

@@ -33,8 +33,10 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 	split := splits[0]
 	for name, tau := range map[string]float64{"default τ": 0, "τ = 6": 6} {
 		t.Run(name, func(t *testing.T) {
-			opt := iokl.Options{Kernels: []string{"gaussian:each:median*0.5,1", "poly:1:all:0"}, Tau: tau,
-				Learn: "none"}
+			opt := iokl.Options{
+				Kernels: []string{"gaussian:each:median*0.5,1", "poly:1:all:0"}, Tau: tau,
+				Learn: "none",
+			}
 			d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{
 				Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true},
 			})

@@ -21,8 +21,10 @@ func TestInputLimits(t *testing.T) {
 		return x
 	}
 	for _, standardize := range []iokl.Scaling{iokl.ScaleBoth, iokl.ScaleTargets} {
-		m, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: []string{"linear:all"}, Lambda: 1e-3,
-			Standardize: standardize})
+		m, err := iokl.Fit(bg, X, Y, iokl.Options{
+			Kernels: []string{"linear:all"}, Lambda: 1e-3,
+			Standardize: standardize,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

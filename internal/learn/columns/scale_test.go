@@ -71,8 +71,10 @@ func TestExtremeUnits(t *testing.T) {
 // A fit that fails because numbers overflow has a certificate that JSON can say.
 func TestOverflow(t *testing.T) {
 	X, Y := learntest.Wave(30, 4)
-	m, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3, Tau: 1e300,
-		Standardize: "x"})
+	m, err := iokl.Fit(bg, X, Y, iokl.Options{
+		Kernels: []string{"gaussian:all"}, Lambda: 1e-3, Tau: 1e300,
+		Standardize: "x",
+	})
 	if err == nil || m == nil {
 		t.Fatalf("model %v, %v", m, err)
 	}
@@ -80,8 +82,10 @@ func TestOverflow(t *testing.T) {
 		t.Error(err)
 	}
 	Y.Scale(1e200, Y)
-	if _, err := iokl.Fit(bg, X, Y, iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3,
-		Standardize: "x"}); !errors.Is(
+	if _, err := iokl.Fit(bg, X, Y, iokl.Options{
+		Kernels: []string{"gaussian:all"}, Lambda: 1e-3,
+		Standardize: "x",
+	}); !errors.Is(
 		err, iokl.ErrInput) {
 		t.Errorf("‖Y‖² overflows: %v", err)
 	}

@@ -54,8 +54,10 @@ func TestFitOnRelevantColumns(t *testing.T) {
 		t.Errorf("the caller's own group: error %g, on its columns %g", mine, same)
 	}
 	constant := mat.NewDense(120, 2, nil)
-	if _, err := iokl.Fit(bg, X, constant, iokl.Options{Lambda: 1,
-		Kernels: []string{"gaussian:relevant"}}); !errors.Is(err,
+	if _, err := iokl.Fit(bg, X, constant, iokl.Options{
+		Lambda:  1,
+		Kernels: []string{"gaussian:relevant"},
+	}); !errors.Is(err,
 		iokl.ErrInput) {
 		t.Errorf("constant targets: %v", err)
 	}

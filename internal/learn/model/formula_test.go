@@ -74,16 +74,20 @@ func TestFormula(t *testing.T) {
 		{name: "ranks", kernels: []string{"gaussian:ranks:median", "linear:ranks", "laplacian:ranks"}},
 		{name: "relevant", kernels: []string{"matern32:relevant", "gaussian:directions:median"}},
 		{name: "centred", kernels: []string{"gaussian:all:1,2:center", "linear:all:center", "matern32:all"}},
-		{name: "sum", kernels: []string{"gaussian:all", "linear:0-2", "laplacian:each"},
-			opt: iokl.Options{Model: "sum"}},
+		{
+			name: "sum", kernels: []string{"gaussian:all", "linear:0-2", "laplacian:each"},
+			opt: iokl.Options{Model: "sum"},
+		},
 		{name: "as it is", kernels: []string{"gaussian:all:20", "linear:all"}, opt: iokl.Options{Standardize: "none"}},
 		{name: "features", kernels: []string{
 			"rff:gaussian:all:60", "rff:laplacian:all:61:mc:phases", "rff:matern32:all:64:hadamard",
 			"nystrom:matern52:all:30", "nystrom:gaussian:ranks:1:20", "linear:all", "linear:0-3:center",
 			"poly:1:all:0:3", "nystrom:poly:2:all:1:9",
 		}},
-		{name: "features, sum", kernels: []string{"rff:gaussian:all:40", "linear:all"},
-			opt: iokl.Options{Model: "sum"}},
+		{
+			name: "features, sum", kernels: []string{"rff:gaussian:all:40", "linear:all"},
+			opt: iokl.Options{Model: "sum"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))

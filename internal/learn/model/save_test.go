@@ -430,8 +430,10 @@ func TestSaveOfChanged(t *testing.T) {
 	if err := grown(a).Save(path); err != nil || rows() != 32 {
 		t.Fatal(err)
 	}
-	for name, m := range map[string]*iokl.Model{"as read": b, "updated": grown(b), "compact": c.Compact(),
-		"the first": a} {
+	for name, m := range map[string]*iokl.Model{
+		"as read": b, "updated": grown(b), "compact": c.Compact(),
+		"the first": a,
+	} {
 		if err := m.Save(path); !errors.Is(err, iokl.ErrChanged) || rows() != 32 {
 			t.Errorf("%s: %v, %d rows", name, err, rows())
 		}

@@ -26,7 +26,8 @@ func TestErrorsOfSums(t *testing.T) {
 	}
 	for _, scaled := range []bool{true, false} {
 		d, err := New(t.Context(), stream.Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: func() (stream.Source,
-			error) {
+			error,
+		) {
 			return stream.FromMatrices("rows", blas.Raw(X), blas.Raw(Y)), nil
 		}}, Options{
 			Columns: columns.Options{ScaleInputs: true, ScaleOutputs: scaled},

@@ -161,7 +161,8 @@ func TestUpdateSaysWhatItDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, stop := "", errors.New("stop")
-	more, err := m.UpdateClasses(bg, X, labels, iokl.UpdateOptions{Relearn: true, Tol: 1e-12,
+	more, err := m.UpdateClasses(bg, X, labels, iokl.UpdateOptions{
+		Relearn: true, Tol: 1e-12,
 		Notify: func(line string) {
 			said += line
 		}, Trace: func(bcd.Step) error {
@@ -169,7 +170,8 @@ func TestUpdateSaysWhatItDrops(t *testing.T) {
 				t.Errorf("before the update: %q", said)
 			}
 			return stop
-		}})
+		},
+	})
 	if !strings.Contains(said, "left out") {
 		t.Errorf("the update said %q", said)
 	}
