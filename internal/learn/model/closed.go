@@ -49,10 +49,9 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 		return nil, fault.Input("closed forms for single rows need the training inputs and one L, which a model of "+
 			"kind %s does not keep", m.Basis.kind())
 	case m.W.Data != nil:
-		return nil, fault.Input("closed forms for single rows are for targets without weights: use cv+")
+		return nil, fault.Input("there are no closed forms for single rows of this model: %s: use cv+", m.Lacks())
 	case !(m.Mu > 0):
-		return nil, fault.Input("closed forms for single rows need what a model written by an older version does not " +
-			"keep: fit it anew")
+		return nil, fault.Input("there are no closed forms for single rows of this model: %s", m.Lacks())
 	}
 	c := &closed{l: b.Z.Rows}
 	var err error
@@ -105,10 +104,9 @@ func (c *closed) rest(a blas.General) {
 }
 
 // withTargets refuses a model without targets.
-func withTargets(c *closed, err error) (*closed, error) {
+func (m *Model) withTargets(c *closed, err error) (*closed, error) {
 	if err == nil && c.sigma == nil {
-		err = fault.Input("the model does not keep its training targets: they have missing cells, or it was written " +
-			"by an older version")
+		err = fault.Input("there are no closed forms for single rows of this model: %s", m.Lacks())
 	}
 	return c, err
 }
@@ -198,7 +196,7 @@ func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
 	if m.In == nil {
 		return fault.Input("a model of Gram matrices has no deviations")
 	}
-	c, err := withTargets(m.uncertain(ctx))
+	c, err := m.withTargets(m.uncertain(ctx))
 	if err != nil {
 		return err
 	}
@@ -218,7 +216,7 @@ func (m *Model) Noise(ctx context.Context) ([]float64, error) {
 	if m.In == nil {
 		return nil, fault.Input("a model of Gram matrices has no deviations")
 	}
-	c, err := withTargets(m.uncertain(ctx))
+	c, err := m.withTargets(m.uncertain(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +256,7 @@ func (m *Model) unit(j int) float64 {
 // Influence writes to dst (l×n) f(x) − f₋ᵢ(x) for every training row i: what the row changes in the prediction for
 // x (1×d), in the units of the targets, at the kernels, weights and L of the model.
 func (m *Model) Influence(ctx context.Context, dst, x blas.General) error {
-	c, err := withTargets(m.derive(ctx))
+	c, err := m.withTargets(m.derive(ctx))
 	if err != nil {
 		return err
 	}
@@ -300,7 +298,7 @@ type LeftOut struct {
 
 // LeaveOut are the residuals of refits without each row.
 func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
-	c, err := withTargets(m.derive(ctx))
+	c, err := m.withTargets(m.derive(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Inte
 	if m.Y.Rows > 0 && !m.AllTargets() {
 		return fault.Input("jackknife+ is for targets without missing cells and weights: use cv+")
 	}
-	c, err := withTargets(m.uncertain(ctx))
+	c, err := m.withTargets(m.uncertain(ctx))
 	if err != nil {
 		return err
 	}

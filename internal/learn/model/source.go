@@ -128,6 +128,24 @@ func (s *Source) Cells() (count int) {
 // AllTargets reports whether the training targets are kept, none is missing and all have weight 1.
 func (s *Source) AllTargets() bool { return s.Y.Rows > 0 && !columns.Missing(s.Y) && s.W.Data == nil }
 
+// Lacks says in a clause why the model does not keep what closed forms and updates are computed from.
+func (m *Model) Lacks() string {
+	b, samples := m.Basis.(*Samples)
+	switch {
+	case m.Out.Loss != "":
+		return "it was fitted by the loss " + m.Out.Loss + ", whose minimum is no linear function of the targets"
+	case m.Y.Rows > 0 && m.W.Data != nil:
+		return "its targets have weights"
+	case m.Y.Rows > 0 && columns.Missing(m.Y):
+		return "its targets have missing cells"
+	case samples && b.L != nil && !(m.Mu > 0):
+		return "it was fitted by likelihood"
+	case !samples && m.Mu > 0:
+		return "its rows differ in too many ways in which targets are missing or weighted"
+	}
+	return "it is compact, or was written by an older version"
+}
+
 // Weigh multiplies rows of A by the roots of the weights of the rows, so that sums of products of A are weighted ones.
 func Weigh(A, W blas.General) {
 	for i := range W.Rows {

@@ -201,9 +201,7 @@ func usable(m *model.Model, ch *Change) error {
 		return fault.Input("a model of Gram matrices is not updated: it keeps no inputs to compute kernels of")
 	case !(m.Mu > 0), features && (len(m.Sums) == 0 || m.FeatureMaps() == nil),
 		!features && (m.Y.Rows == 0 || m.Dictionary() == nil):
-		return fault.Input("the model does not keep what updates need: it is compact, was fitted by likelihood, by " +
-			"another loss than squares or by an older version, or has explicit features and rows that differ in too " +
-			"many ways in which targets are missing, or in the weights of their cells. Fit it anew")
+		return fault.Input("the model does not keep what updates need: %s. Fit it anew", m.Lacks())
 	case features && (len(ch.Forget) > 0 || ch.Window > 0):
 		return fault.Input("a model of explicit features keeps sums in the place of its rows, whose number its size " +
 			"does not depend on: give the rows that leave, not their numbers or a window")

@@ -421,7 +421,7 @@ func TestUpdateRefuses(t *testing.T) {
 		t.Errorf("prepared with weights: %v", err)
 	}
 	if _, err := heavy.LeaveOneOut(t.Context()); !errors.Is(err, iokl.ErrInput) ||
-		!strings.Contains(err.Error(), "without weights") {
+		!strings.Contains(err.Error(), "have weights") {
 		t.Errorf("left out in closed form with weights: %v", err)
 	}
 	none := &mat.Dense{}
@@ -437,7 +437,7 @@ func TestUpdateRefuses(t *testing.T) {
 	}{
 		{"compact", m.Compact(), X, Y, iokl.UpdateOptions{}, "compact"},
 		{"compact with weights", heavy.Compact(), X, Y, iokl.UpdateOptions{}, "compact"},
-		{"another loss", robust, X, Y, iokl.UpdateOptions{}, "another loss"},
+		{"another loss", robust, X, Y, iokl.UpdateOptions{}, "by the loss huber"},
 		{"weights of cells in sums", sums, X, Y, cells, "weights of rows"},
 		{"shape of weights", m, rowsOf(X, upTo(0, 3)), rowsOf(Y, upTo(0, 3)), cells, "the weights are 60×4"},
 		{"Gram matrices", gram, X, Y, iokl.UpdateOptions{}, "Gram"},
