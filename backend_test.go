@@ -87,7 +87,6 @@ func TestBackendOfOptions(t *testing.T) {
 		{name: "solver paper", opt: Options{Kernels: one, Lambda: 1e-2, Solver: "paper", Tol: 1e-2}},
 		{name: "solver okl", opt: Options{Kernels: one, Lambda: 1e-2, Solver: "okl", Tol: 1e-2}},
 		{name: "nystrom systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "nystrom"}},
-		{name: "krylov systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "krylov"}},
 		{name: "cg systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "cg"}},
 		{name: "rotated systems", opt: Options{Kernels: one, Lambda: 1e-2, Sylvester: "rotated"}},
 		{name: "classes", fit: func(opt Options) (*Model, error) { return FitClasses(bg, X, labels, opt) }},

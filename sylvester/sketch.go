@@ -80,16 +80,11 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 		return false, err
 	}
 	k.unit = max(k.unit, rounding(K))
-	k.extend(Q, X)
-	return k.factor(ctx), ctx.Err()
-}
-
-// extend appends columns to Q, and their products with K to Z.
-func (k *sketch) extend(Q, Z blas.General) {
-	if k.Q.Cols > 0 {
-		Q, Z = blas.SideBySide(k.Q, Q), blas.SideBySide(k.Z, Z)
+	if old > 0 {
+		Q, X = blas.SideBySide(k.Q, Q), blas.SideBySide(k.Z, X)
 	}
-	k.Q, k.Z = Q, Z
+	k.Q, k.Z = Q, X
+	return k.factor(ctx), ctx.Err()
 }
 
 // basisColumns of the basis are multiplied between two looks at the context: at most the third part of a second for

@@ -12,9 +12,6 @@
 //     preconditioner serves all shifts and is kept while K changes little; from
 //     order 1000 on it takes K in single precision where that is exact enough;
 //   - rotated: the same without a preconditioner;
-//   - krylov: Galerkin projection on one block Krylov space for all columns and
-//     every L, kept until K changes; fewest multiplications by K, but O(l·d²)
-//     for orthogonality;
 //   - cg: the paper's conjugate gradients on the joint system of l·n unknowns;
 //   - tridiagonal, eigen, cholesky: direct methods, O(l³) until K changes, then
 //     O(l²·r) a solve; cholesky factors for every distinct ρ_j;
@@ -154,7 +151,6 @@ var engines = map[string]func(Config) engine{
 	"cg":              func(cfg Config) engine { return &joint{op: linop.KroneckerSum{Backend: cfg.Backend}} },
 	"cholesky":        func(Config) engine { return &direct{name: "cholesky", factors: &cholesky{}} },
 	"eigen":           func(Config) engine { return &direct{name: "eigen", factors: &eigen{}} },
-	"krylov":          func(cfg Config) engine { return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}} },
 	"nystrom":         func(cfg Config) engine { return newNystrom(cfg, firstRank) },
 	"rotated":         func(Config) engine { return &rotated{} },
 	"tridiagonal":     func(Config) engine { return &direct{name: "tridiagonal", factors: &tridiagonal{}} },
