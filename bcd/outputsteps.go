@@ -223,17 +223,16 @@ func (d *blocks) eigenvectors(ctx context.Context, A linop.Operator, pt *point) 
 	U blas.General, s []float64, err error,
 ) {
 	p, k := d.p, &d.t.spectrum
-	solver, ok := p.solver.(sylvester.Masked)
-	if k.eta != nil || !ok {
+	cells := d.t.space.inSamples().observed()
+	if k.eta != nil || cells == nil {
 		return d.t.eigenvectors(ctx, A, pt.eta)
 	}
 	p.weighted(pt.eta)
-	var dec *sylvester.Decomposition
+	solver := p.solver
 	if d.t.convex() {
-		dec, err = p.convex.systems.Decompose(ctx, A)
-	} else {
-		dec, err = solver.Decompose(ctx, sylvester.System{K: A, L: pt.L, Mu: d.t.mu})
+		solver = p.convex.systems
 	}
+	dec, err := solver.(sylvester.Decomposer).Decompose(ctx, sylvester.System{K: A, L: pt.L, Mu: d.t.mu, Cells: cells})
 	if err == nil {
 		*k = spectrum{slices.Clone(pt.eta), dec.T, dec.Sigma}
 	}
