@@ -95,7 +95,6 @@ func TestBackendOfOptions(t *testing.T) {
 		{name: "solver paper", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Solver: "paper", Tol: 1e-2}},
 		{name: "solver okl", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Solver: "okl", Tol: 1e-2}},
 		{name: "nystrom systems", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Sylvester: "nystrom"}},
-		{name: "krylov systems", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Sylvester: "krylov"}},
 		{name: "cg systems", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Sylvester: "cg"}},
 		{name: "rotated systems", opt: iokl.Options{Kernels: one, Lambda: 1e-2, Sylvester: "rotated"}},
 		{name: "classes", fit: func(opt iokl.Options) (*iokl.Model, error) {

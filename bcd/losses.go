@@ -209,18 +209,29 @@ func (f *fit) lossStep(
 // how far kinks are rounded for the next fit.
 type LossStep struct {
 	newton  semismooth.Newton
-	systems *sylvester.Reweighted
+	systems sylvester.Solver
 	eta     known // to systems
 }
 
 // NewLossStep returns a C step that has kept nothing.
 func NewLossStep(cfg sylvester.Config) *LossStep {
-	return &LossStep{systems: sylvester.NewReweighted(cfg)}
+	return &LossStep{systems: reweighted(cfg)}
 }
 
 // Beside is a C step for the same kernels and another level, that begins with the rounding of s.
 func (s *LossStep) Beside(cfg sylvester.Config) *LossStep {
-	return &LossStep{newton: s.newton.Beside(), systems: s.systems.Beside(cfg), eta: s.eta}
+	cfg.Like = s.systems
+	return &LossStep{newton: s.newton.Beside(), systems: reweighted(cfg), eta: s.eta}
+}
+
+// reweighted solves the systems of Newton steps.
+func reweighted(cfg sylvester.Config) sylvester.Solver {
+	cfg.Reweighted = true
+	s, err := sylvester.New("auto", cfg)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 // The gap of a stage is roundedFall of that at its start, and rounding the kinks may leave the share roundedShare of it

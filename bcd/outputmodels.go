@@ -196,17 +196,16 @@ func (p *productModel) eigenvectors(ctx context.Context, A linop.Operator, pt *p
 	U blas.General, s []float64, err error,
 ) {
 	k := &p.t.spectrum
-	solver, ok := p.solver.(sylvester.Masked)
-	if k.eta != nil || !ok {
+	if k.eta != nil || p.t.data.cells == nil {
 		return p.t.eigenvectors(ctx, A, pt.eta)
 	}
 	p.weighted(pt.eta)
-	var dec *sylvester.Decomposition
+	solver := p.solver
 	if p.t.data.loss != nil {
-		dec, err = p.convex.systems.Decompose(ctx, A)
-	} else {
-		dec, err = solver.Decompose(ctx, sylvester.System{K: A, L: pt.L, Mu: p.t.mu})
+		solver = p.convex.systems
 	}
+	sys := sylvester.System{K: A, L: pt.L, Mu: p.t.mu, Cells: p.t.data.cells}
+	dec, err := solver.(sylvester.Decomposer).Decompose(ctx, sys)
 	if err == nil {
 		*k = spectrum{slices.Clone(pt.eta), dec.T, dec.Sigma}
 	}

@@ -149,7 +149,9 @@ func TestMissingBounds(t *testing.T) {
 				least, open := best.Objective, 0
 				for k := range 4 {
 					for _, inner := range []float64{0.5, 0.05, 1e-6} {
-						res := fit(Options{Solver: "closed", Tol: 1e-10, MaxOuter: k + 1, InnerTol: inner})
+						res := fit(Options{
+							Solver: "closed", Sylvester: "cg", Tol: 1e-10, MaxOuter: k + 1, InnerTol: inner,
+						})
 						low := res.Objective - res.GapL - res.GapEta
 						if !(low <= least*(1+1e-8)) {
 							t.Errorf("%s, %v, fixed weights %v: after %d steps to %g the bound is %.12g, the minimum "+

@@ -56,8 +56,6 @@ func (p *productModel) outputsChanged() (err error) {
 	switch {
 	case p.opt.CStep != nil && p.t.data.loss == nil && (p.opt.hold || cells == nil):
 		p.solver = p.opt.CStep
-	case cells != nil:
-		p.solver, err = sylvester.NewMasked(p.opt.Sylvester, cells, cfg)
 	default:
 		p.solver, err = sylvester.New(p.opt.Sylvester, cfg)
 	}
@@ -73,7 +71,7 @@ func (p *productModel) strict() bool { return p.opt.hold && p.opt.CStep != nil }
 // form forms A_η for a step at pt to tol, and reports whether single precision will do.
 func (p *productModel) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
 	single = tol >= singleTol && p.mixed && p.t.data.loss == nil && p.singlePrecisionSafe(pt, tol)
-	return sylvester.System{K: p.t.form(ctx, pt.eta, single), L: pt.L, Mu: p.t.mu}, single
+	return sylvester.System{K: p.t.form(ctx, pt.eta, single), L: pt.L, Mu: p.t.mu, Cells: p.t.data.cells}, single
 }
 
 // singlePrecisionSafe reports whether the system at pt is so well conditioned that A_η
@@ -146,12 +144,12 @@ func (k *known) change(eta []float64) bool {
 // convexStep is coefficients for losses other than the squared one.
 func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.System, tol float64) (err error) {
 	solve := func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-		res, err := p.convex.systems.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
+		sys.Cells = cells
+		res, err := p.convex.systems.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol, Fitted: F})
 		p.cost.count(res)
 		if ctx.Err() != nil { // there may be no solution
 			return ctx.Err()
 		}
-		p.convex.systems.Predict(F)
 		return err
 	}
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {

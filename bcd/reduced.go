@@ -11,6 +11,7 @@ import (
 	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // reduced minimises h(η, L) = λ⟨Y, C(η,L)⟩ + λω(η): closed forms while they make
@@ -39,7 +40,8 @@ func (r *reduced) sharpen(ctx context.Context, pt *point, fall float64) error {
 		return nil
 	}
 	// Output steps take all eigenvectors, and so may systems.
-	_, err := r.convex.systems.Decompose(ctx, r.t.form(ctx, pt.eta, false))
+	sys := sylvester.System{K: r.t.form(ctx, pt.eta, false), Cells: r.t.data.cells}
+	_, err := r.convex.systems.(sylvester.Decomposer).Decompose(ctx, sys)
 	return err
 }
 

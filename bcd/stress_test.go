@@ -218,7 +218,7 @@ func newTrial(rng *rand.Rand) *trial {
 			t.p.Eta[j] = float64(rng.IntN(3)) * rng.ExpFloat64()
 		}
 	}
-	inners := []string{"auto", "auto", "nystrom", "krylov", "rotated", "cg", "eigen", "tridiagonal", "cholesky"}
+	inners := []string{"auto", "auto", "nystrom", "rotated", "cg", "eigen", "tridiagonal", "cholesky"}
 	t.inner = pick(rng, inners...)
 	if share := pick(rng, 0, 0, 0.1, 0.5, 0.9); share > 0 && K != nil {
 		holes := blas.Clone(Y)

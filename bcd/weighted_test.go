@@ -31,7 +31,7 @@ var goldenSquared = []struct {
 func TestWeightedGolden(t *testing.T) {
 	for _, c := range goldenSquared {
 		z := golden(t, c.name)
-		for _, name := range sylvester.MaskedNames() {
+		for _, name := range sylvester.Names() {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				p := &Problem{
 					Space:  NewWeighted(alone(z["K"].matrix()), z["Y"].matrix(), z["W"].matrix()),

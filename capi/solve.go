@@ -123,16 +123,11 @@ func iokl_solve_sylvester(
 		name := cmp.Or(text(method), "auto")
 		return fill(X, "C", m[2].Rows, m[2].Cols, func(dst *mat.Dense) error {
 			dst.Zero()
-			var s sylvester.Solver
-			if cells := linop.ObservedCells(m[2]); cells.Complete() {
-				s, err = sylvester.New(name, sylvester.Config{})
-			} else {
-				s, err = sylvester.NewMasked(name, cells, sylvester.Config{})
-			}
+			s, err := sylvester.New(name, sylvester.Config{})
 			if err != nil {
 				return host.Input("%v", err)
 			}
-			sys := sylvester.System{K: linop.NewDense(m[0], nil), L: S, Mu: float64(mu)}
+			sys := sylvester.System{K: linop.NewDense(m[0], nil), L: S, Mu: float64(mu), Cells: linop.ObservedCells(m[2])}
 			r, err := s.Solve(context.Background(), dst.RawMatrix(), sys, m[2], sylvester.Options{Tol: float64(tol)})
 			tell(r.Residual, r.Iter)
 			return err

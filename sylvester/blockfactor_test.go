@@ -152,7 +152,7 @@ func TestSingleCholesky(t *testing.T) {
 		C := blas.NewGeneral(l, n)
 		var sigma []float64
 		for _, mu := range []float64{1e-4, 1.1e-4, 1e-1} {
-			res, err := s.Solve(t.Context(), C, System{K, L, mu}, Y, Options{Tol: tol})
+			res, err := s.Solve(t.Context(), C, System{K: K, L: L, Mu: mu}, Y, Options{Tol: tol})
 			if err != nil {
 				t.Fatalf("%d outputs, μ = %g: %v", n, mu, err)
 			}
@@ -187,7 +187,7 @@ func TestSingleCholeskyFails(t *testing.T) {
 	s := &solver{frame: frame{own: blas.Default()}, engine: e}
 	Y := blas.NewGeneral(l, 1)
 	Y.Data[0] = 1
-	_, err := s.Solve(t.Context(), blas.NewGeneral(l, 1), System{K, linop.ScaledIdentity(1, 1), 1e-3}, Y, Options{})
+	_, err := s.Solve(t.Context(), blas.NewGeneral(l, 1), System{K: K, L: linop.ScaledIdentity(1, 1), Mu: 1e-3}, Y, Options{})
 	if !errors.Is(err, ErrNotSPD) || e.fits(K) {
 		t.Errorf("%v; another try: %v", err, e.fits(K))
 	}
@@ -231,7 +231,7 @@ func TestAutoLeavesSketch(t *testing.T) {
 	s := newAuto(Config{Backend: be, Seed: 1}).(*auto)
 	C := blas.NewGeneral(l, 1)
 	res, err := (&solver{frame: frame{own: be}, engine: s}).Solve(
-		t.Context(), C, System{K, linop.ScaledIdentity(1, 1), 1e-5}, Y, Options{Tol: tol},
+		t.Context(), C, System{K: K, L: linop.ScaledIdentity(1, 1), Mu: 1e-5}, Y, Options{Tol: tol},
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -33,10 +33,14 @@ func TestCellBorder(t *testing.T) {
 		weight[i] = float64(rng.IntN(2))
 	}
 	cells := func() *linop.Cells { return linop.WeightedCells(l, n, func(i, j int) float64 { return weight[i*n+j] }) }
-	base, err := NewObservedFactor(t.Context(), be, sys, cells())
-	if err != nil {
-		t.Fatal(err)
+	factor := func() *observedFactor {
+		o := new(observedFactor)
+		if err := o.set(t.Context(), be, sys, cells()); err != nil {
+			t.Fatal(err)
+		}
+		return o
 	}
+	base := factor()
 	var b cellBorder
 	for _, change := range []struct {
 		count int
@@ -51,10 +55,7 @@ func TestCellBorder(t *testing.T) {
 		if !change.serve {
 			continue
 		}
-		anew, err := NewObservedFactor(t.Context(), be, sys, cells())
-		if err != nil {
-			t.Fatal(err)
-		}
+		anew := factor()
 		x, got, want := random(l*n, 1), blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1)
 		b.Apply(got, x)
 		anew.Apply(want, x)

@@ -33,9 +33,9 @@ import (
 // B takes about 4·n³ flops and n² numbers for each pattern of weights in a row, and 4·l·n² flops for each product.
 type cellFactor struct {
 	be       blas.Backend
-	made     *linop.Cells // P
-	rho      []float64    // eigenvalues of L
-	cells    *linop.Cells // outside of which a product is 0
+	made     *linop.Cells    // P, of weights at most 1
+	L        *linop.Spectral // of which these weights are those of the cells
+	build    float64         // flops that the factor takes
 	mu       float64
 	base     float64 // a
 	cut      float64
@@ -58,6 +58,9 @@ const (
 	factorFolds = 7
 	// factorRows bounds D by that multiple of l, for which the factor takes the memory of an eigendecomposition.
 	factorRows = 2
+	// insteadMost is what D may be at any l, and the number of observed cells up to which Cholesky's factor of these is
+	// considered. It is a bound of the memory, 72 MB, and not a measured value.
+	insteadMost = 3000
 	// leastInverse bounds T⁻¹ from below, by more than the rounding of Φᵀ·P²·Φ, whose norm is at most 1.
 	leastInverse = 0x1p-44
 )
@@ -88,14 +91,17 @@ func (f *cellFactor) iterationWork(D, q, r int) float64 {
 	return work
 }
 
+// eachWork is the cost of one product with f.
+func (f *cellFactor) eachWork() float64 { return f.iterationWork(f.factor.Rows, f.U.Cols, f.V.Cols) }
+
 // choose sets cut to the power of 2, and base to 0 or a, whose factor, and the iterations behind it, are expected to
-// cost the least, which it returns, and count to the pairs.
-func (f *cellFactor) choose(sigma []float64, a float64, t target, limit int) (least float64) {
-	rho := t.near.L.S
+// cost the least, where one product with the system takes so many flops, and count to the pairs.
+func (f *cellFactor) choose(sigma []float64, a, product float64, limit int) {
+	rho := f.L.S
 	l, n := f.made.Dims()
 	f.count = make([]int, len(rho))
-	least = math.Inf(1)
-	top := math.Max(1, sigma[0]*rho[0]/t.near.Mu)
+	least := math.Inf(1)
+	top := math.Max(1, sigma[0]*rho[0]/f.mu)
 	blocks := 4 * float64(len(f.patterns)-1) * math.Pow(float64(n), 3)
 	if float64(len(f.patterns)-1)*float64(n)*float64(n) > float64(limit)*float64(limit) {
 		a = 0
@@ -103,23 +109,22 @@ func (f *cellFactor) choose(sigma []float64, a float64, t target, limit int) (le
 	best := 0.0
 	for _, f.base = range []float64{0, a} {
 		for cut := math.Min(2*top, math.MaxFloat64); cut > 0.5; cut /= 2 {
-			D := pairs(f.count, sigma, rho, f.base, t.near.Mu, cut)
+			D := pairs(f.count, sigma, rho, f.base, f.mu, cut)
 			if D > limit {
 				break
 			}
-			each := t.product + f.iterationWork(D, slices.Max(f.count), len(rho))
-			work := buildWork(l, D) + factorFolds*math.Sqrt(1+cut)*each
+			each := product + f.iterationWork(D, slices.Max(f.count), len(rho))
+			build := buildWork(l, D)
 			if f.base > 0 {
-				work += blocks
+				build += blocks
 			}
-			if work < least {
-				least, f.cut, best = work, cut, f.base
+			if work := build + factorFolds*math.Sqrt(1+cut)*each; work < least {
+				least, f.cut, best, f.build = work, cut, f.base, build
 			}
 		}
 	}
 	f.base = best
-	pairs(f.count, sigma, rho, f.base, t.near.Mu, f.cut)
-	return least
+	pairs(f.count, sigma, rho, f.base, f.mu, f.cut)
 }
 
 // group sorts the rows by their pattern of weights.
@@ -139,13 +144,13 @@ func (f *cellFactor) group() {
 }
 
 // invert computes B⁻¹. It reports false where rounding leaves none.
-func (f *cellFactor) invert(be blas.Backend, L *linop.Spectral) bool {
+func (f *cellFactor) invert(be blas.Backend) bool {
 	if f.inverse = f.inverse[:0]; f.base == 0 {
 		return true
 	}
-	n := L.Dim()
+	n := f.L.Dim()
 	whole := blas.NewGeneral(n, n)
-	L.Dense(be, whole)
+	f.L.Dense(be, whole)
 	for _, at := range f.patterns[:len(f.patterns)-1] {
 		E, root := blas.NewGeneral(n, n), f.made.Row(f.rows[at])
 		blas.ScaleRows(E, root, whole)
@@ -184,13 +189,23 @@ func (f *cellFactor) applyRows(dst, x blas.General) {
 	}
 }
 
-// plan chooses the factor for the cells of t from a decomposition of its K, as large as memory allows, and returns what
-// it and the iterations behind it are expected to cost.
-func (f *cellFactor) plan(be blas.Backend, dec *Decomposition, t target) (order []int, sigma []float64, work float64) {
-	f.be, f.made, f.mu, f.rho = be, t.cells, t.near.Mu, append(f.rho[:0], t.near.L.S...)
+// plan chooses the factor for the cells of t from a decomposition of its K, as large as memory allows.
+func (f *cellFactor) plan(be blas.Backend, dec *Decomposition, t *cellSystem, product float64) (
+	order []int, sigma []float64, err error,
+) {
+	var b []float64
+	f.be, f.mu, f.L, f.build = be, t.near.Mu, t.near.L, 0
+	if b, f.made = t.cells.ByOutput(); b != nil {
+		a := t.near.L.Factor()
+		blas.ScaleRows(a, blas.Roots(b), a)
+		f.L = new(linop.Spectral)
+		if err := factored(be, f.L, a); err != nil {
+			return nil, nil, err
+		}
+	}
 	l, _ := t.cells.Dims()
-	if order, sigma = descending(dec.Sigma); len(sigma) == 0 || t.near.L.Rank() == 0 {
-		return nil, nil, 0
+	if order, sigma = descending(dec.Sigma); len(sigma) == 0 || f.L.Rank() == 0 {
+		return nil, nil, nil
 	}
 	a := 0.0
 	if dec.whole() {
@@ -201,28 +216,34 @@ func (f *cellFactor) plan(be blas.Backend, dec *Decomposition, t target) (order 
 		limit /= 2
 	}
 	f.group()
-	return order, sigma, f.choose(sigma, a, t, limit)
+	f.choose(sigma, a, product, limit)
+	return order, sigma, nil
 }
 
 // set makes the factor of [cellFactor.plan]. The error is ErrNotSPD where rounding leaves no factor, or that of ctx.
-func (f *cellFactor) set(ctx context.Context, be blas.Backend, dec *Decomposition, t target) error {
-	order, sigma, _ := f.plan(be, dec, t)
+func (f *cellFactor) set(
+	ctx context.Context, be blas.Backend, dec *Decomposition, t *cellSystem, product float64,
+) error {
+	order, sigma, err := f.plan(be, dec, t, product)
+	if err != nil {
+		return err
+	}
 	if len(sigma) == 0 {
 		f.cut, f.count, f.factor = 1, nil, blas.General{}
-		f.U, f.V, f.inverseT, f.base = blas.NewGeneral(dec.T.Rows, 0), blas.NewGeneral(t.near.L.Dim(), 0), nil, 0
+		f.U, f.V, f.inverseT, f.base = blas.NewGeneral(dec.T.Rows, 0), blas.NewGeneral(f.L.Dim(), 0), nil, 0
 		return nil
 	}
-	f.take(dec.T, order, t.near.L)
+	f.take(dec.T, order)
 	f.inverseT = f.inverseT[:0]
 	f.start = f.start[:0]
 	for j, q := range f.count {
 		f.start = append(f.start, len(f.inverseT))
 		for i := range q {
-			f.inverseT = append(f.inverseT, math.Max(t.near.Mu/((sigma[i]-f.base)*t.near.L.S[j]), leastInverse))
+			f.inverseT = append(f.inverseT, math.Max(f.mu/((sigma[i]-f.base)*f.L.S[j]), leastInverse))
 		}
 	}
 	until := blas.Until(ctx, be)
-	regular := f.invert(until, t.near.L)
+	regular := f.invert(until)
 	if regular {
 		f.form(until)
 		regular = len(f.inverseT) == 0 || until.Potrf(f.factor)
@@ -233,7 +254,7 @@ func (f *cellFactor) set(ctx context.Context, be blas.Backend, dec *Decompositio
 	}
 	if !regular {
 		f.made = nil
-		condition := sigma[0] * t.near.L.S[0] / t.near.Mu
+		condition := sigma[0] * f.L.S[0] / f.mu
 		return notPositive(condition, "the factor of %d pairs for the observed cells, at ‖K‖·‖L‖/μ = %.3g",
 			len(f.inverseT), condition)
 	}
@@ -255,7 +276,7 @@ func descending(all []float64) (order []int, sigma []float64) {
 }
 
 // take copies the columns of T and L.V that have a pair.
-func (f *cellFactor) take(T blas.General, order []int, L *linop.Spectral) {
+func (f *cellFactor) take(T blas.General, order []int) {
 	q := slices.Max(f.count)
 	f.U = blas.Reshape(f.U, T.Rows, q)
 	for i := range T.Rows {
@@ -269,9 +290,9 @@ func (f *cellFactor) take(T blas.General, order []int, L *linop.Spectral) {
 		r--
 	}
 	f.count = f.count[:r]
-	f.V = blas.Reshape(f.V, L.V.Rows, r)
-	for i := range L.V.Rows {
-		copy(blas.Row(f.V, i), blas.Row(L.V, i))
+	f.V = blas.Reshape(f.V, f.L.Dim(), r)
+	for i := range f.V.Rows {
+		copy(blas.Row(f.V, i), blas.Row(f.L.V, i))
 	}
 }
 
@@ -336,7 +357,7 @@ func (f *cellFactor) Apply(dst, x blas.General) {
 	if len(f.inverseT) > 0 {
 		f.correct(out, in)
 	}
-	f.cells.Keep(out, out)
+	f.made.Keep(out, out)
 	blas.Scal(1/f.mu, out.Data)
 }
 

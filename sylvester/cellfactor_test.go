@@ -43,20 +43,20 @@ func TestCellFactorBounds(t *testing.T) {
 			K.Data[i*K.Stride+i] += c.shift
 		}
 		cells := linop.WeightedCells(l, n, func(int, int) float64 { return weight() })
-		sys := System{K: linop.NewDense(K, be), L: L, Mu: 1e-4}
+		sys := System{K: linop.NewDense(K, be), L: L, Mu: 1e-4, Cells: cells}
 		dec, err := Decompose(context.Background(), sys.K, be)
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact, err := NewObservedFactor(context.Background(), be, sys, cells)
+		exact, err := Factor(context.Background(), be, sys)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := cellFactor{cells: cells}
+		var f cellFactor
 		// Products that cost much ask for a small cut, those that cost nothing for a large one.
 		for _, product := range []float64{1e9, 1e5, 0} {
-			system := target{near: sys, cells: cells, product: product}
-			if err := f.set(context.Background(), be, dec, system); err != nil {
+			system := &cellSystem{near: sys, cells: cells}
+			if err := f.set(context.Background(), be, dec, system, product); err != nil {
 				t.Fatal(err)
 			}
 			x, byA, byM := blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1)
@@ -120,55 +120,4 @@ func TestCellFactorForm(t *testing.T) {
 			}
 		})
 	})
-}
-
-// A sketch ends where a factor takes no more pairs than it knows, and grows once L has fewer large eigenvalues.
-func TestSketchFillsFactor(t *testing.T) {
-	const l, n = 450, 60
-	be := blas.Active()
-	rng := rand.New(rand.NewPCG(55, 56))
-	K, x := blas.NewGeneral(l, l), make([]float64, 2*l)
-	for i := range x {
-		x[i] = rng.NormFloat64()
-	}
-	for i := range l {
-		for j := range l {
-			K.Data[i*l+j] = math.Exp(-4 * (square(x[2*i]-x[2*j]) + square(x[2*i+1]-x[2*j+1])))
-		}
-	}
-	Y := blas.NewGeneral(l, n)
-	for i := range Y.Data {
-		Y.Data[i] = rng.NormFloat64()
-	}
-	cells := linop.NewCells(l, n, func(i, j int) bool { return i%2 == 0 || j <= i%n })
-	s, err := NewMasked("nystrom", cells, Config{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	L := linop.ScaledIdentity(n, 1)
-	iterations := func(s Masked) int {
-		sys := System{K: linop.NewDense(K, be), L: L, Mu: 1e-3}
-		res, err := s.Solve(t.Context(), blas.NewGeneral(l, n), sys, Y, Options{Tol: 1e-6})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res.Iter
-	}
-	rank := func() int { return len(s.(*masked).by.keep.dec.Sigma) }
-	iterations(s)
-	if q := rank(); q > 64 {
-		t.Errorf("%d eigenvectors, of which a factor takes %d", q, mostPairs(l)/n)
-	}
-	for j := range L.S { // almost of rank 2
-		if j > 1 {
-			L.S[j] = 1e-6
-		}
-	}
-	other, err := NewMasked("nystrom", cells, Config{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if went, fresh := iterations(s), iterations(other); went > 2*fresh {
-		t.Errorf("%d iterations for an L of rank 2, %d by a solver for it alone; %d eigenvectors", went, fresh, rank())
-	}
 }

@@ -52,7 +52,7 @@ func (s *direct) fits(l, n, r int) error {
 	}
 	return memory.Check("sylvester: the solver "+s.name,
 		8*float64(l)*(s.floats()*float64(l)+2*float64(n)+4*float64(r)),
-		"use an iterative solver such as nystrom or krylov, or factors of K")
+		"use an iterative solver such as nystrom, or factors of K")
 }
 
 func (s *direct) prepare(ctx context.Context, f *frame) error {

@@ -41,7 +41,7 @@ func Example() {
 }
 
 // Solve where one target is missing: its cell of Y holds NaN, and its coefficient is 0.
-func ExampleNewMasked() {
+func ExampleSystem() {
 	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
 	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, math.NaN(), -1, 1}}
@@ -51,13 +51,13 @@ func ExampleNewMasked() {
 		fmt.Println(err)
 		return
 	}
-	solver, err := sylvester.NewMasked("auto", linop.ObservedCells(Y), sylvester.Config{})
+	solver, err := sylvester.New("auto", sylvester.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	C, F := blas.NewGeneral(3, 2), blas.NewGeneral(3, 2)
-	sys := sylvester.System{K: linop.NewDense(K, nil), L: L, Mu: 0.3}
+	sys := sylvester.System{K: linop.NewDense(K, nil), L: L, Mu: 0.3, Cells: linop.ObservedCells(Y)}
 	res, err := solver.Solve(context.Background(), C, sys, Y, sylvester.Options{Tol: 1e-10})
 	if err != nil {
 		fmt.Println(err)

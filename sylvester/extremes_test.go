@@ -24,13 +24,9 @@ func every(t *testing.T, l, n int, run func(name string, solve func(
 			return solverNamed(t, name).Solve(t.Context(), C, sys, Y, sylvester.Options{Tol: 1e-8})
 		}, all)
 	}
-	for _, name := range sylvester.MaskedNames() {
+	for _, name := range sylvester.Names() {
 		run("masked "+name, func(C blas.General, sys sylvester.System, Y blas.General) (sylvester.Result, error) {
-			s, err := sylvester.NewMasked(name, some, sylvester.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s.Solve(t.Context(), C, sys, Y, sylvester.Options{Tol: 1e-8})
+			return newMasked(t, name, some).Solve(t.Context(), C, sys, Y, sylvester.Options{Tol: 1e-8})
 		}, some)
 	}
 	for _, cells := range []*linop.Cells{all, some} {
@@ -44,8 +40,7 @@ func every(t *testing.T, l, n int, run func(name string, solve func(
 				sylvester.Options{Tol: 1e-8})
 		}, cells)
 		run("reweighted", func(C blas.General, sys sylvester.System, Y blas.General) (sylvester.Result, error) {
-			return sylvester.NewReweighted(sylvester.Config{}).Solve(t.Context(), C, sys, cells, Y,
-				sylvester.Options{Tol: 1e-8})
+			return newReweighted(t).Solve(t.Context(), C, sys, cells, Y, sylvester.Options{Tol: 1e-8})
 		}, cells)
 	}
 	for _, name := range []string{"bordered", "leave one out"} {

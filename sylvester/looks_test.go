@@ -103,7 +103,7 @@ func TestLooksOfBlockFactor(t *testing.T) {
 	solve := func(end int64) (*looks, error) {
 		k := newLooks(t, end)
 		s := &solver{frame: frame{own: k}, engine: &singleCholesky{}}
-		sys := System{counted{K, k}, linop.ScaledIdentity(1, 1), 1e-4}
+		sys := System{K: counted{K, k}, L: linop.ScaledIdentity(1, 1), Mu: 1e-4}
 		_, err := s.Solve(k, blas.NewGeneral(l, 1), sys, Y, Options{Tol: 1e-6})
 		return k, err
 	}

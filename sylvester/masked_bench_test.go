@@ -68,5 +68,4 @@ func benchmarkMasked(
 	b.ReportMetric(res.Residual, "residual")
 	b.ReportMetric(float64(res.Columns), "columns")
 	b.ReportMetric(float64(res.Iter), "iterations")
-	b.ReportMetric(float64(res.GridSolves), "gridsolves")
 }

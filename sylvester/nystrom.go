@@ -47,6 +47,17 @@ type nystrom struct {
 	roughAt float64 // the largest tolerance that single precision was too rough for
 }
 
+// point is the state of a solve after an iteration.
+type point struct{ residual, work float64 }
+
+// left forecasts the work for so many factors e by the pace since an earlier point.
+func (p point) left(folds float64, before point) float64 {
+	if gained := math.Log(before.residual / p.residual); gained > 0 {
+		return folds * (p.work - before.work) / gained
+	}
+	return math.Inf(1)
+}
+
 func newNystrom(cfg Config, first int) *nystrom {
 	s := &nystrom{sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}, first: first, limit: math.Inf(1)}
 	s.cg.before = s.before

@@ -73,10 +73,9 @@ func (c *cellMatrix) scatter(x blas.General, src []float64) {
 	}
 }
 
-// ObservedFactor is the inverse of the matrix of the observed cells,
-// √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i = i′, j = j′], by Cholesky's factor: |Ω|³/3 flops, and 2|Ω|² for each
-// product. Memory: |Ω|² + l² + n·|Ω| + n² floats, |Ω| with an eighth more where it has grown since a call before.
-type ObservedFactor struct {
+// observedFactor is what [Factor] returns, in memory that it keeps: with an eighth more rows where they are more than in
+// a call before.
+type observedFactor struct {
 	cellMatrix
 	be     blas.Backend
 	factor blas.General
@@ -84,15 +83,17 @@ type ObservedFactor struct {
 	v      blas.General
 }
 
-// NewObservedFactor computes the factor. The error is that of a [Solver] for a matrix that is not
+// Factor is the inverse of the matrix of the observed cells Ω of sys, √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i = i′, j = j′], on
+// the row-major vec of l×n matrices, one column at a time: 0 outside Ω. It is by Cholesky's factor: |Ω|³/3 flops, and
+// 2|Ω|² for each product. Memory: |Ω|² + l² + n·|Ω| + n² floats. The error is that of a [Solver] for a matrix that is not
 // positive definite or finite, of a limit of memory, or of ctx.
-func NewObservedFactor(ctx context.Context, be blas.Backend, sys System, cells *linop.Cells) (*ObservedFactor, error) {
-	o := new(ObservedFactor)
-	return o, o.set(ctx, be, sys, cells)
+func Factor(ctx context.Context, be blas.Backend, sys System) (linop.Operator, error) {
+	o := new(observedFactor)
+	return o, o.set(ctx, be, sys, sys.Cells)
 }
 
 // set computes the factor.
-func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, cells *linop.Cells) error {
+func (o *observedFactor) set(ctx context.Context, be blas.Backend, sys System, cells *linop.Cells) error {
 	l, n := cells.Dims()
 	N := cells.Count()
 	room := N
@@ -123,17 +124,17 @@ func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, c
 }
 
 // Dim is l·n.
-func (o *ObservedFactor) Dim() int { return o.K.Rows * o.L.Rows }
+func (o *observedFactor) Dim() int { return o.K.Rows * o.L.Rows }
 
 // Apply computes dst = A_ΩΩ⁻¹·x on the observed cells and 0 elsewhere, for one column.
-func (o *ObservedFactor) Apply(dst, x blas.General) {
+func (o *observedFactor) Apply(dst, x blas.General) {
 	o.gather(o.v.Data, o.matrix(x))
 	blas.Potrs(o.be, o.factor, o.v)
 	o.scatter(o.matrix(dst), o.v.Data)
 }
 
 // matrix is vec as a matrix.
-func (o *ObservedFactor) matrix(v blas.General) blas.General { return asMatrix(v, o.K.Rows, o.L.Rows) }
+func (o *observedFactor) matrix(v blas.General) blas.General { return asMatrix(v, o.K.Rows, o.L.Rows) }
 
 // cellBorder solves the system M of cells Ω by Cholesky's factor F of M₀, that of the same K, L and μ for cells Ω₀.
 // With the a cells that are new and the d that are gone, those of another weight being both, it is the system
@@ -148,7 +149,7 @@ func (o *ObservedFactor) matrix(v blas.General) blas.General { return asMatrix(v
 //
 // where A and G are positive definite, and |Ω₀|²k + |Ω₀|k² + k³/3 flops.
 type cellBorder struct {
-	o     *ObservedFactor
+	o     *observedFactor
 	added cellMatrix // the new cells
 	gone  []int      // places in Ω₀
 	W     blas.General
@@ -163,7 +164,7 @@ const borderShare = 0.5
 
 // set is for cells, and reports false where borders since the factor was made cost more than the given share of a new
 // factor, or rounding leaves no border.
-func (b *cellBorder) set(o *ObservedFactor, cells *linop.Cells, share float64) bool {
+func (b *cellBorder) set(o *observedFactor, cells *linop.Cells, share float64) bool {
 	b.o, b.gone = o, b.gone[:0]
 	b.added = cellMatrix{K: o.K, L: o.L, i: b.added.i[:0], j: b.added.j[:0], root: b.added.root[:0], out: b.added.out}
 	at, N := 0, len(o.i)
@@ -263,4 +264,57 @@ func (b *cellBorder) Apply(dst, x blas.General) {
 	for p, i := range b.added.i {
 		out.Data[i*out.Stride+b.added.j[p]] = b.t.Data[p]
 	}
+}
+
+// balanced is the inverse of Q·M·Q on the columns that Q of the cells keeps, by that of M, and reports whether rounding
+// leaves one: with the columns E of √w for each output, whose sums of weights are not 0,
+//
+//	M⁻¹ − M⁻¹·E·(Eᵀ·M⁻¹·E)⁻¹·Eᵀ·M⁻¹.
+func balanced(
+	be blas.Backend, inverse func(dst, x blas.General), cells *linop.Cells,
+) (of func(dst, x blas.General), ok bool) {
+	l, n := cells.Dims()
+	var outputs []int
+	for j := range n {
+		for i := range l {
+			if cells.Has(i, j) {
+				outputs = append(outputs, j)
+				break
+			}
+		}
+	}
+	sums := func(x blas.General) blas.General { // Eᵀ·x
+		s := blas.NewGeneral(len(outputs), 1)
+		for k, j := range outputs {
+			for i := range l {
+				s.Data[k] += cells.Row(i)[j] * x.Data[i*n+j]
+			}
+		}
+		return s
+	}
+	q := len(outputs)
+	schur, columns, e := blas.NewGeneral(q, q), make([]blas.General, q), blas.NewGeneral(l*n, 1)
+	for k, j := range outputs {
+		blas.Zero(e)
+		for i := range l {
+			e.Data[i*n+j] = cells.Row(i)[j]
+		}
+		columns[k] = blas.NewGeneral(l*n, 1)
+		inverse(columns[k], e)
+		for a, v := range sums(columns[k]).Data {
+			schur.Data[a*schur.Stride+k] = v
+		}
+	}
+	blas.Symmetrize(schur)
+	if !be.Potrf(schur) {
+		return nil, false
+	}
+	return func(dst, x blas.General) {
+		inverse(dst, x)
+		s := sums(dst)
+		blas.Potrs(be, schur, s)
+		for k, z := range columns {
+			blas.AddScaled(dst, -s.Data[k], z)
+		}
+	}, true
 }

@@ -47,16 +47,6 @@ const (
 	singleError     = 4e-7
 	singleCondition = 0x1p24 / 100
 
-	// A space of krylov: an extension leaves out at most the part krylovCut of the
-	// residual, in the norm, and takes krylovLeast directions or more, which cost
-	// little more than one. It helps when it lowers the residual by the factor krylovGain;
-	// after krylovIdle that do not, or at a third of the order, beyond which a direct method
-	// is cheaper, the space is complete.
-	krylovCut   = 0.1
-	krylovLeast = 24
-	krylovGain  = 0.9
-	krylovIdle  = 3
-
 	// margin is the part of the tolerance that recurrences aim at, so that
 	// the true residual, a little larger, passes at the first check. Of its square,
 	// they aim at a part only: correctionShare in rounds after the first, where the
@@ -133,6 +123,9 @@ func costsOf(be blas.Backend) *costs {
 // DecomposeCubes is the time of an eigendecomposition of order l, in that of l³ flops of large matrix products. By
 // nativeCosts it is between 8.6 and 11.9 at orders 1000 to 4000.
 const DecomposeCubes = 10.
+
+// flop is the time of a flop of such products, in nanoseconds of nativeCosts: half of that of a column of an iteration.
+const flop = 0.0085
 
 // gridWork is the cost of Ā⁻¹ on r columns, for q eigenvectors of K.
 func gridWork(l, q, r int) float64 { return 4 * float64(l) * float64(q) * float64(r) }

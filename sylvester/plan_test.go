@@ -29,7 +29,7 @@ func TestDirectOfSingle(t *testing.T) {
 		{stored{order: linop.KeepBoth + 1, prec: blas.Float32}, false},
 		{stored{order: linop.KeepBoth + 1, prec: blas.Float64}, true},
 	} {
-		best, least := s.direct(costsOf(s.be), System{c.stored, linop.ScaledIdentity(1, 1), 1}, 1, 1e-4)
+		best, least := s.direct(costsOf(s.be), System{K: c.stored, L: linop.ScaledIdentity(1, 1), Mu: 1}, 1, 1e-4)
 		if math.IsInf(least, 1) == c.direct {
 			t.Errorf("order %d in %v: %s at %g ns", c.order, c.prec, best.Name(), least)
 		}

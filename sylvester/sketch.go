@@ -80,16 +80,11 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 		return false, err
 	}
 	k.unit = max(k.unit, rounding(K))
-	k.extend(Q, X)
-	return k.factor(ctx), ctx.Err()
-}
-
-// extend appends columns to Q, and their products with K to Z.
-func (k *sketch) extend(Q, Z blas.General) {
-	if k.Q.Cols > 0 {
-		Q, Z = blas.SideBySide(k.Q, Q), blas.SideBySide(k.Z, Z)
+	if old > 0 {
+		Q, X = blas.SideBySide(k.Q, Q), blas.SideBySide(k.Z, X)
 	}
-	k.Q, k.Z = Q, Z
+	k.Q, k.Z = Q, X
+	return k.factor(ctx), ctx.Err()
 }
 
 // basisColumns of the basis are multiplied between two looks at the context: at most the third part of a second for
@@ -219,7 +214,7 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 type Sketcher interface {
 	// Sketch returns U (l×q) of orthonormal columns and s > 0 in descending order
 	// with K ≈ U·diag(s)·Uᵀ, when such a sketch is how a solve of the same
-	// arguments would precondition, which then uses it; otherwise s is empty. Both
+	// arguments would precondition, which then uses it; otherwise, and for a system with cells, s is empty. Both
 	// lie in the solver's memory and are valid until its next call. What it
 	// multiplies is counted in the Result of the next solve, which also reports what
 	// is wrong with the arguments.
@@ -235,7 +230,7 @@ func (s *solver) Sketch(
 	ctx context.Context, sys System, Y blas.General, opt Options,
 ) (U blas.General, sigma []float64) {
 	engine, ok := s.engine.(surveyor)
-	if !ok || s.begin(Y, sys, Y, opt) != nil {
+	if !ok || sys.Cells != nil || s.begin(Y, sys, Y, opt) != nil {
 		return blas.General{}, nil
 	}
 	s.opt = s.opt.filled()
@@ -300,7 +295,7 @@ func (p *lowRank) guess(be blas.Backend, X0, B blas.General, work *blas.General,
 	for i, s := range p.s {
 		row := blas.Row(*work, i)
 		for j := range row {
-			row[j] *= -rho[j] * s / (mu * (rho[j]*s + mu))
+			row[j] *= -(rho[j] * s / mu) / (rho[j]*s + mu)
 		}
 	}
 	blas.Gemm(be, false, false, 1, p.U, *work, 1, X0)

@@ -21,20 +21,17 @@ import (
 //
 //	K̄⊗L̄ + μI,   L̄ = Σ_j L_j,   K̄ = Σ_j w_j·K_j,   w_j = tr L_j/Σ_i tr L_i,
 //
-// which conjugate gradients correct for missing cells and weights where there are any; see
-// [NewMasked]. Where the L_j are multiples of one matrix it is the system itself. An
-// iteration multiplies every K_j by rank(L_j) columns, and adds a product or two by
-// eigenvectors of K̄, or the leading ones where these are forecast to do. The less the L_j
-// have in common, the more iterations there are; docs/decisions/2026-11-27-constants.md counts them.
+// in which weights of cells count by their means, until a factor for the cells pays; see [Solver]. Where the L_j are
+// multiples of one matrix it is the system itself. An iteration multiplies every K_j by rank(L_j) columns, and adds two
+// products by leading eigenvectors of K̄. The less the L_j have in common, the more iterations there are;
+// docs/decisions/2026-11-27-constants.md counts them.
 //
 // It keeps scratch and the decomposition of K̄, which serves until weights or kernels
 // have changed so much that a new one is forecast to be faster; it serves one
 // goroutine. Memory: that of the decomposition.
 type Sum struct {
 	cells *linop.Cells // nil for all, of weight 1
-	root  []float64    // √b_j of every column, see [subgrid]; nil for ones
-	rest  *linop.Cells // the weights over b_j
-	by    preconditioned
+	by    cellSolver
 	op    linop.KroneckerSum
 	mask  linop.Mask
 	w     []float64 // the weights of the K̄ decomposed
@@ -47,20 +44,22 @@ func NewSum(cells *linop.Cells, cfg Config) *Sum {
 	cfg.Backend = blas.Or(cfg.Backend)
 	s := new(Sum)
 	s.op.Backend, s.mask.A = cfg.Backend, &s.op
-	s.Reweigh(cells)
-	s.by.keep = keeper{cfg: cfg, below: exactBelow}
+	s.by.set("sum", cfg)
+	s.take(cells)
 	return s
 }
 
-// Reweigh gives the cells other weights. What the solver keeps of the kernels serves on.
+// Reweigh gives the cells other weights, which are expected to change again. What the solver keeps of the kernels
+// serves on.
 func (s *Sum) Reweigh(cells *linop.Cells) {
-	s.cells, s.root, s.rest, s.mask.Cells, s.by.keep.moves = nil, nil, nil, cells, true
+	s.by.cfg.Reweighted = true
+	s.take(cells)
+}
+
+func (s *Sum) take(cells *linop.Cells) {
+	s.cells, s.mask.Cells = nil, cells
 	if cells != nil && !(cells.Complete() && !cells.IsBalanced()) {
 		s.cells = cells
-		s.root, s.rest = cells.ByOutput()
-		for j, b := range s.root {
-			s.root[j] = math.Sqrt(b)
-		}
 	}
 }
 
@@ -69,44 +68,33 @@ func (s *Sum) Reweigh(cells *linop.Cells) {
 func (s *Sum) Average(K linop.Sum, scale float64) { s.kbar.sum, s.kbar.scale = K, scale }
 
 // Invalidate tells the solver that a kernel has changed.
-func (s *Sum) Invalidate() { s.by.keep.stale = true }
+func (s *Sum) Invalidate() { s.by.invalidate() }
 
 // Solve reads C as the starting point and overwrites it by the solution for the given terms and μ > 0. Y is read on Ω
 // only. A nil error means that Result.Residual, ‖P·(ΣK_j·(P·C)·L_j) + μC − Y‖_F/‖Y‖_F on Ω computed by its definition,
-// is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, and Options.Single has
-// no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum and, apart from those, the solves
-// inside, which Result.GridSolves counts; ctx is looked at before every one of either, and a cancelled solve ends
-// within two more products.
+// is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, Options.Single and
+// Options.Fitted have no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum; ctx is looked
+// at before every one, and a cancelled solve ends within two more.
 func (s *Sum) Solve(
 	ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options,
 ) (Result, error) {
 	res := Result{Solver: "sum", Residual: math.NaN()}
 	s.check(C, terms, Y)
 	s.op.Terms, s.op.Mu, s.mask.Mu = append(s.op.Terms[:0], terms...), mu, mu
+	t := &cellSystem{cells: s.cells, A: &s.op, apply: s.op.ApplyMatrix}
 	if s.cells != nil {
-		s.op.Mu = 0
+		s.op.Mu, t.A = 0, s.cells.Between(&s.mask)
 	}
-	s.by.load(s.cells, C, Y)
-	columns, err := s.weigh(terms, mu)
+	err := s.weigh(terms, mu, s.by.load(s.cells, C, Y), t)
 	if err == nil {
 		err = opt.check()
 	}
 	if err != nil {
 		return res, err
 	}
-	opt = opt.limited(Y.Rows)
-	l := float64(Y.Rows)
-	t := target{
-		A: &s.op, cells: s.rest, near: System{K: &s.kbar, L: &s.lbar, Mu: mu},
-		same: len(terms) == 1 && !s.cells.IsBalanced(), product: 2 * l * l * float64(columns), columns: columns,
-	}
-	if s.cells != nil {
-		t.A, t.between = s.cells.Between(&s.mask), s.cells
-		s.cells.Balance(s.by.x)
-		s.cells.Balance(s.by.b)
-	}
-	err = s.by.solve(ctx, t, opt, &res)
-	blas.Copy(C, s.by.x)
+	err = s.by.solve(ctx, t, opt.limited(Y.Rows), &res)
+	blas.CopyScaled(C, s.by.unit, s.by.x)
+	res.count(ctx, Y.Rows)
 	return res, err
 }
 
@@ -127,21 +115,20 @@ func (s *Sum) check(C blas.General, terms []linop.Term, Y blas.General) {
 	}
 }
 
-// weigh checks the system and makes L̄ and the weights of K̄, whose decomposition is
-// stale when they have changed. It returns Σ_j rank(L_j).
-func (s *Sum) weigh(terms []linop.Term, mu float64) (columns int, err error) {
-	norm := blas.Frob(s.by.x) + blas.Frob(s.by.b)
+// weigh checks the system, of a right side and a start of this norm, and makes L̄ and the weights of K̄, whose
+// decomposition is stale when they have changed, for t.
+func (s *Sum) weigh(terms []linop.Term, mu, norm float64, t *cellSystem) error {
 	var (
 		total float64
 		w     []float64
 	)
-	for _, t := range terms {
-		if err := checkSystem(t.L, mu, norm); err != nil {
-			return 0, err
+	for _, term := range terms {
+		if err := checkSystem(term.L, mu, norm); err != nil {
+			return err
 		}
-		w = append(w, t.L.Trace())
-		total += t.L.Trace()
-		columns += t.L.Rank()
+		w = append(w, term.L.Trace())
+		total += term.L.Trace()
+		t.columns += term.L.Rank()
 	}
 	for j := range w {
 		w[j] = relative(w[j], total)
@@ -151,7 +138,8 @@ func (s *Sum) weigh(terms []linop.Term, mu float64) (columns int, err error) {
 		s.w = w
 	}
 	s.kbar.terms, s.kbar.w = s.op.Terms, s.w
-	return columns, s.average(terms, columns)
+	t.near = System{K: &s.kbar, L: &s.lbar, Mu: mu}
+	return s.average(terms, t.columns)
 }
 
 // average makes L̄ in factors: the eigenvectors of Σ_j L_j, by way of that n×n matrix
@@ -163,9 +151,6 @@ func (s *Sum) average(terms []linop.Term, r int) error {
 	for _, t := range terms {
 		part := blas.View(a, 0, at, n, t.L.Rank())
 		blas.Copy(part, t.L.Factor())
-		if s.root != nil {
-			blas.ScaleRows(part, s.root, part)
-		}
 		at += t.L.Rank()
 	}
 	if r == 0 {

@@ -12,9 +12,6 @@
 //     preconditioner serves all shifts and is kept while K changes little; from
 //     order 1000 on it takes K in single precision where that is exact enough;
 //   - rotated: the same without a preconditioner;
-//   - krylov: Galerkin projection on one block Krylov space for all columns and
-//     every L, kept until K changes; fewest multiplications by K, but O(l·d²)
-//     for orthogonality;
 //   - cg: the paper's conjugate gradients on the joint system of l·n unknowns;
 //   - tridiagonal, eigen, cholesky: direct methods, O(l³) until K changes, then
 //     O(l²·r) a solve; cholesky factors for every distinct ρ_j;
@@ -32,12 +29,23 @@
 // with the factors they have. [Tridiagonal] is K reduced once, for solves with many
 // shifts; [BartelsStewart] solves the equation with general square matrices.
 //
-// Beside that equation: [NewMasked] solves it where cells of Y are missing, [Sum] solves
-// Σ_j K_j·C·L_j + μ·C = Y, and [LeaveOut] tells what the solution would be without each
-// row, all from a [Decomposition] of K, or what a sketch knows of one.
+// Where cells of Y are missing or have weights, all of them solve P·(K·(P·C)·L) + μ·C = Y; see [System]. Rows and columns
+// without an observed cell are left out, unless [Config].Reweighted, and where the rest has weights that are one number for
+// each column, the solver does it all. Otherwise conjugate gradients with the mean weights, behind leading
+// eigenvectors of K, go on until they have cost as much as a factor: of the matrix of the observed cells, or of leading
+// pairs of eigenvectors of K and L cut down to these (mathematics.md §11). The names then say this:
+//
+//   - eigen: all eigenvectors of K, kept for a nearby K until iterations have doubled; auto takes leading ones from the
+//     order 400 on, where they are forecast to do, and nystrom always;
+//   - cholesky: Cholesky's factor of the matrix of the observed cells, where these are at most 3000, or twice the rows;
+//   - cg: conjugate gradients on the cells without a preconditioner, for comparison.
+//
+// [Sum] solves P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y in the same way, and [LeaveOut] tells what the solution would be without
+// each row, from a [Decomposition] of K.
 //
 // docs/performance.md compares the solvers in seconds;
-// docs/decisions/2026-11-29-pay-as-you-go.md says what auto promises and why.
+// docs/decisions/2026-11-29-pay-as-you-go.md says what auto promises and why, 2026-11-29-one-engine.md how systems of
+// cells are solved.
 package sylvester
 
 import (
@@ -55,11 +63,15 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// System is the map C ↦ K·C·L + Mu·C on N×n matrices.
+// System is the map C ↦ P·(K·(P·C)·L) + Mu·C on N×n matrices that are 0 outside Ω, with P = diag(√w) for the weights w of
+// the cells, 0 of a missing one, and the cells Ω of positive weight (mathematics.md §11, §15). For weights 0 and 1, P is
+// the projection on Ω. With the right side Y = √w∘T, P·C minimises Σ w·(T − K·B·L)² + Mu·tr(BᵀKBL) over B. For cells that
+// are balanced ([linop.Cells.Balanced]) it is the map between projections Q, Q·P·(K·(P·C)·L) + Mu·C, and Y is Q·Y.
 type System struct {
-	K  linop.Operator  // N×N, symmetric positive semidefinite
-	L  *linop.Spectral // n×n output kernel
-	Mu float64         // > 0
+	K     linop.Operator  // N×N, symmetric positive semidefinite
+	L     *linop.Spectral // n×n output kernel
+	Mu    float64         // > 0
+	Cells *linop.Cells    // N×n; nil for weight 1 everywhere
 }
 
 // Options of a solve. The zero value is useful.
@@ -67,13 +79,16 @@ type Options struct {
 	// Tol is the promise: ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F. 0 means 1e-8; for a direct
 	// method, as near as rounding lets it: 100·ε·(‖K‖·‖L‖ + μ)·‖C‖_F with ε = 2⁻⁵².
 	Tol     float64
-	MaxIter int // multiplications by K; 0 means 10·N
+	MaxIter int // multiplications by K; 0 means 10·N, or 10·n for n > N with cells
 	// Single lets rotated, nystrom and auto take K in single precision for all they
 	// do, the residual they report included, where K is a linop.Mixed: enough for
 	// tolerances down to about 1e-8·‖K‖·‖L‖/Mu, and K is then never formed in
 	// double precision.
 	Single bool
 	Trace  func(Step) error `json:"-"`
+	// Fitted, unless it is the zero value, is N×n memory that gets K·(P·C)·L of the solution. Result.KC of a system with
+	// cells is then empty, which may save a product with K.
+	Fitted blas.General `json:"-"`
 }
 
 // check refuses a tolerance that no residual compares with.
@@ -101,16 +116,14 @@ type Step struct {
 // Result describes a solve; Residual is recomputed from its definition at the returned C.
 type Result struct {
 	Solver   string  // which method ran
-	Residual float64 // ‖K·C·L + μC − Y‖_F/‖Y‖_F
+	Residual float64 // ‖P·(K·(P·C)·L) + μC − Y‖_F/‖Y‖_F on Ω
 	Iter     int
 	Columns  int // columns multiplied by K in all, the final check included
 
-	GridSolves int // full-grid solves inside a solve for missing cells or sums, exact or not
-
 	Single bool // K was taken in single precision, see Options.Single
 
-	// KC is K·C at the returned C (l×n), which the residual needs anyway. It lies
-	// in the solver's memory and is valid until its next call.
+	// KC is K·(P·C) at the returned C (N×n). It lies in the solver's memory and is valid until its next call. A cancelled
+	// solve of a system with cells leaves it empty.
 	KC blas.General `json:"-"`
 }
 
@@ -130,9 +143,10 @@ var (
 type Solver interface {
 	// Name is the value of the commands' --sylvester flag.
 	Name() string
-	// Solve reads C as the starting point and overwrites it by the solution. A nil
+	// Solve reads C as the starting point and overwrites it by the solution. C and Y are
+	// read in Ω only, where Y may hold NaN elsewhere. A nil
 	// error means that opt.Tol is met. Once ctx is done at most one more product with K
-	// follows; a decomposition of K by a direct method is not interrupted: it takes
+	// follows, three for a system with cells; a decomposition of K by a direct method is not interrupted: it takes
 	// a second at orders near 3000, and grows with the cube. A system without rows or
 	// without columns is solved by the C that it has, which is empty.
 	Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error)
@@ -145,6 +159,11 @@ type Solver interface {
 type Config struct {
 	Backend blas.Backend `json:"-"` // nil means blas.Active()
 	Seed    uint64       // of the randomized preconditioner
+	// Reweighted says that weights of cells change from call to call, so that factors which serve the same cells alone do
+	// not pay.
+	Reweighted bool
+	// Like is a solver of [New] for the same K, whose decomposition of that serves the new one too; nil for none.
+	Like Solver `json:"-"`
 }
 
 // engines holds the constructor of every solver under its name.
@@ -154,7 +173,6 @@ var engines = map[string]func(Config) engine{
 	"cg":              func(cfg Config) engine { return &joint{op: linop.KroneckerSum{Backend: cfg.Backend}} },
 	"cholesky":        func(Config) engine { return &direct{name: "cholesky", factors: &cholesky{}} },
 	"eigen":           func(Config) engine { return &direct{name: "eigen", factors: &eigen{}} },
-	"krylov":          func(cfg Config) engine { return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}} },
 	"nystrom":         func(cfg Config) engine { return newNystrom(cfg, firstRank) },
 	"rotated":         func(Config) engine { return &rotated{} },
 	"tridiagonal":     func(Config) engine { return &direct{name: "tridiagonal", factors: &tridiagonal{}} },
@@ -172,7 +190,15 @@ func New(name string, cfg Config) (Solver, error) {
 		return nil, fmt.Errorf("sylvester: unknown solver %q (have %s)", name, strings.Join(Names(), ", "))
 	}
 	cfg.Backend = blas.Or(cfg.Backend)
-	return &solver{frame: frame{own: cfg.Backend}, engine: build(cfg)}, nil
+	s := &solver{frame: frame{own: cfg.Backend}, engine: build(cfg)}
+	like, ok := cfg.Like.(*solver)
+	s.cfg, s.cfg.Like = cfg, nil
+	if ok && like.byCells != nil {
+		s.byCells = newWeighted(name, s.cfg)
+		known := &like.byCells.by
+		s.byCells.by.keep.dec, s.byCells.by.keep.stale, s.byCells.by.chol.K = known.keep.dec, known.keep.stale, known.chol.K
+	}
+	return s, nil
 }
 
 // engine is what stands behind one of the names of [New]: a [method], or [auto], which chooses one for each call.
@@ -264,8 +290,10 @@ func notConverged(res *Result, tol float64) error {
 // solver is the [Solver] of an engine.
 type solver struct {
 	frame
-	engine engine
-	billed Result // what Sketch has multiplied for the next solve
+	cfg     Config
+	engine  engine
+	byCells *weighted // for systems with cells; nil before the first
+	billed  Result    // what Sketch has multiplied for the next solve
 }
 
 func (s *solver) Name() string { return s.engine.Name() }
@@ -273,9 +301,27 @@ func (s *solver) Name() string { return s.engine.Name() }
 func (s *solver) Invalidate() {
 	s.forget()
 	s.engine.Invalidate()
+	if s.byCells != nil {
+		s.byCells.by.invalidate()
+	}
 }
 
 func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+	var (
+		res Result
+		err error
+	)
+	if sys.Cells != nil {
+		res, err = s.solveCells(ctx, C, sys, Y, opt)
+	} else {
+		res, err = s.solveAll(ctx, C, sys, Y, opt)
+	}
+	res.count(ctx, Y.Rows)
+	return res, err
+}
+
+// solveAll is Solve for all cells of weight 1.
+func (s *solver) solveAll(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	err := s.begin(C, sys, Y, opt)
 	switch {
 	case err != nil:
@@ -291,7 +337,9 @@ func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.G
 		}
 	}
 	s.billed = Result{}
-	s.res.count(ctx, Y.Rows)
+	if opt.Fitted.Data != nil && s.res.KC.Data != nil {
+		sys.L.MulRight(s.own, opt.Fitted, s.res.KC)
+	}
 	return s.res, err
 }
 

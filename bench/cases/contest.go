@@ -165,7 +165,7 @@ func finalists(all []*entrant) []*entrant {
 }
 
 // ranked are the solvers, first those of bounded time, against which the others are stopped.
-var ranked = []string{"tridiagonal", "eigen", "auto", "cholesky", "nystrom", "rotated", "krylov", "cg"}
+var ranked = []string{"tridiagonal", "eigen", "auto", "cholesky", "nystrom", "rotated", "cg"}
 
 // decompose lets the named solver decompose K in a solve for one output. The time of
 // the decomposition is that of the first solve less that of a second one, the median

@@ -17,7 +17,7 @@ func TestFinalists(t *testing.T) {
 	all := []*entrant{
 		made("tridiagonal", 1.4, false, ""), made("eigen", 1.6, false, ""), made("auto", 5, false, ""),
 		made("nystrom", 1, false, ""), made("rotated", 0.9, true, ""), made("cg", 0.8, false, "no"),
-		{Result: bench.Result{Name: "krylov"}},
+		{Result: bench.Result{Name: "unmeasured"}},
 	}
 	var names []string
 	for _, r := range finalists(all) {

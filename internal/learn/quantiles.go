@@ -111,7 +111,7 @@ func solveAt(
 }
 
 // levelScratch is the number of l×n matrices that a C step by a quantile works with: fourteen of semismooth.Newton, at
-// most thirteen of sylvester.Reweighted, and the start.
+// most thirteen of the solver of systems of cells, and the start.
 const levelScratch = 28
 
 // foretold is where level k starts. Levels are learned from the one of number at outwards, in steps of 1 or −1, and

@@ -32,7 +32,7 @@ def solve_sylvester(K: Any, L: Any, Y: Any, mu: float, method: str | None = None
     mu : float
         Positive.
     method : str or None, default=None
-        "nystrom", "cg", "krylov", "eigen", "tridiagonal", "cholesky", "bartels-stewart", …; None chooses.
+        "nystrom", "cg", "rotated", "eigen", "tridiagonal", "cholesky", "bartels-stewart", …; None chooses.
     tol : float, default=1e-8
         Bound of the norm of the residual relative to that of Y.
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/sylvester"
 )
 
 // Constants of the method; figures in docs/decisions/2026-11-21-learning.md.
@@ -71,7 +70,7 @@ type outputPoint struct {
 type values struct {
 	value    float64      // h/λ
 	C, SC, G blas.General // C, diag(σ)·C (q×n) and G, in the eigenvectors of L
-	inverse  *sylvester.ObservedFactor
+	inverse  linop.Operator
 }
 
 // New begins the L step at L, where −∂h/∂L is λG; gap is an estimate of what h/λ can still fall by. With Cells, H is

@@ -41,9 +41,9 @@ func NewCells(be blas.Backend, cells *linop.Cells, A, Y, vectors blas.General, q
 // evaluate fills in C and h/λ at p.
 func (f *Cells) evaluate(v *values, p *outputPoint) {
 	v.value = math.Inf(1)
-	sys := sylvester.System{K: f.K, L: &linop.Spectral{V: p.V, S: p.diag}, Mu: f.mu}
+	sys := sylvester.System{K: f.K, L: &linop.Spectral{V: p.V, S: p.diag}, Mu: f.mu, Cells: f.cells}
 	var err error
-	if v.inverse, err = sylvester.NewObservedFactor(context.Background(), f.be, sys, f.cells); err != nil {
+	if v.inverse, err = sylvester.Factor(context.Background(), f.be, sys); err != nil {
 		return
 	}
 	v.inverse.Apply(blas.Vector(f.x.Data), blas.Vector(f.Y.Data))
@@ -59,7 +59,7 @@ func (f *Cells) rotate(dst, V blas.General) {
 }
 
 // solve overwrites B, which stands for U·B·Vᵀ, by what stands for A_ΩΩ⁻¹ of its observed cells.
-func (f *Cells) solve(B blas.General, inverse *sylvester.ObservedFactor, V blas.General) {
+func (f *Cells) solve(B blas.General, inverse linop.Operator, V blas.General) {
 	R := blas.Like(f.x)
 	blas.Mul(f.be, f.T, false, false, f.U, B)
 	blas.Mul(f.be, R, false, true, f.T, V)

@@ -20,17 +20,21 @@ func ExampleNewton() {
 	cells := &loss.Cells{Loss: loss.Loss{Kind: loss.Quantile, Parameter: 0.5}, Y: Y, W: K}
 	cells.Zero = cells.Sum(blas.Like(Y))
 	sys := sylvester.System{K: linop.NewDense(ones, nil), L: linop.ScaledIdentity(1, 1), Mu: 1e-6}
-	solver := sylvester.NewReweighted(sylvester.Config{})
+	solver, err := sylvester.New("auto", sylvester.Config{Reweighted: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	p := semismooth.Problem{
 		Cells: cells, Mu: sys.Mu, Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}},
 		Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-			_, err := solver.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
-			solver.Predict(F)
+			sys.Cells = cells
+			_, err := solver.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol, Fitted: F})
 			return err
 		},
 	}
 	C, F := blas.Like(Y), blas.Like(Y)
-	err := new(semismooth.Newton).Minimize(context.Background(), C, p, 1e-4)
+	err = new(semismooth.Newton).Minimize(context.Background(), C, p, 1e-4)
 	p.Map.ApplyMatrix(F, C)
 	fmt.Printf("%.3f %v\n", F.Data, err)
 	// Output:

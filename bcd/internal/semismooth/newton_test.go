@@ -32,13 +32,16 @@ func problem(t *testing.T, l loss.Loss) Problem {
 	}
 	c.Zero = c.Sum(blas.Like(c.Y))
 	sys := sylvester.System{K: linop.NewDense(K, be), L: linop.ScaledIdentity(2, 1.5), Mu: 0.1}
-	solver := sylvester.NewReweighted(sylvester.Config{Backend: be})
+	solver, err := sylvester.New("auto", sylvester.Config{Backend: be, Reweighted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return Problem{
 		Cells: c, Mu: sys.Mu,
 		Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: be},
 		Solve: func(ctx context.Context, B, F blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-			_, err := solver.Solve(ctx, B, sys, cells, Y, sylvester.Options{Tol: tol})
-			solver.Predict(F)
+			sys.Cells = cells
+			_, err := solver.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol, Fitted: F})
 			return err
 		},
 	}

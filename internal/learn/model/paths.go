@@ -60,11 +60,11 @@ func (m *Model) trial(ctx context.Context, b *Samples) (*closed, error) {
 		}
 		return columns.WeightAt(m.W, i, j)
 	})
-	solver, err := sylvester.NewMasked("auto", cells, sylvester.Config{Backend: be})
+	solver, err := sylvester.New("auto", sylvester.Config{Backend: be})
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	system := sylvester.System{K: linop.NewDense(K, be), L: m.L, Mu: m.Mu}
+	system := sylvester.System{K: linop.NewDense(K, be), L: m.L, Mu: m.Mu, Cells: cells}
 	solve := func(Y blas.General) (X blas.General, err error) {
 		X = blas.NewGeneral(l, n)
 		cells.Project(Y, Y)

@@ -1,0 +1,162 @@
+package sylvester
+
+import (
+	"context"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// Decomposer is a solver that keeps eigenvectors of K for systems of cells; the solvers of [New] are.
+type Decomposer interface {
+	// Decompose is the decomposition of sys.K. It must not be changed. The solver goes on with it until Invalidate, and
+	// does not compute it twice. Where rows have no observed cell it may be that of the other rows, 0 in these.
+	Decompose(ctx context.Context, sys System) (*Decomposition, error)
+}
+
+// weighted is a [cellSolver] on the rows and columns that have an observed cell.
+type weighted struct {
+	given  *linop.Cells
+	part   *subgrid     // nil for the whole grid of weights that are at most 1
+	cells  *linop.Cells // within the part
+	by     cellSolver
+	op     linop.KroneckerSum // K⊗L
+	mask   linop.Mask         // P·op·P + μI
+	C, Y   blas.General       // on the part
+	kc, pc blas.General
+}
+
+func newWeighted(name string, cfg Config) *weighted {
+	w := new(weighted)
+	w.by.set(name, cfg)
+	w.op.Backend, w.mask.A = cfg.Backend, &w.op
+	return w
+}
+
+// cells is what solves for the cells of sys.
+func (s *solver) cells(sys System) *weighted {
+	if s.byCells == nil {
+		s.byCells = newWeighted(s.Name(), s.cfg)
+	}
+	w := s.byCells
+	if w.given != sys.Cells {
+		w.given, w.part, w.cells = sys.Cells, nil, sys.Cells
+		if !s.cfg.Reweighted && !sys.Cells.IsBalanced() {
+			w.part, w.cells = newSubgrid(sys.Cells)
+		}
+	}
+	return w
+}
+
+func (s *solver) Decompose(ctx context.Context, sys System) (*Decomposition, error) {
+	if sys.Cells == nil {
+		return Decompose(ctx, sys.K, s.cfg.Backend)
+	}
+	w := s.cells(sys)
+	k, rows := &w.by.keep, sys.K.Dim()
+	if w.part != nil {
+		var err error
+		if sys, err = w.part.system(s.cfg.Backend, sys); err != nil {
+			return nil, err
+		}
+	}
+	if k.dec == nil || k.stale || k.dec.T.Rows != sys.K.Dim() || !k.dec.whole() {
+		dec, err := Decompose(ctx, sys.K, s.cfg.Backend)
+		if err != nil {
+			return nil, err
+		}
+		k.take(dec)
+	}
+	if w.part == nil || len(w.part.rows) == rows {
+		return k.dec, nil
+	}
+	T := blas.NewGeneral(rows, k.dec.T.Cols)
+	for i, r := range w.part.rows {
+		copy(blas.Row(T, r), blas.Row(k.dec.T, i))
+	}
+	return &Decomposition{T, k.dec.Sigma}, nil
+}
+
+// solveCells is Solve for a system with cells.
+func (s *solver) solveCells(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+	if l, n := sys.Cells.Dims(); Y.Rows != l || Y.Cols != n || sys.K.Dim() != l || sys.L.Dim() != n || C.Rows != l ||
+		C.Cols != n {
+		panic("sylvester: shape mismatch")
+	}
+	w := s.cells(sys)
+	if w.part == nil {
+		return w.solve(ctx, s, C, sys, Y, opt)
+	}
+	res := Result{Solver: s.Name()}
+	if w.cells.Count() == 0 {
+		blas.Zero(C)
+		res.KC = blas.Like(C)
+		if opt.Fitted.Data != nil {
+			blas.Zero(opt.Fitted)
+		}
+		return res, checkSystem(sys.L, sys.Mu, 0)
+	}
+	part, err := w.part.system(s.cfg.Backend, sys)
+	if err != nil {
+		res.Residual = math.NaN()
+		return res, err
+	}
+	inside := opt
+	inside.Fitted = blas.General{}
+	w.C, w.Y = w.part.take(w.C, C), w.part.take(w.Y, Y)
+	res, err = w.solve(ctx, s, w.C, part, w.Y, inside)
+	w.part.put(C, w.C)
+	if res.KC = (blas.General{}); ctx.Err() == nil {
+		w.multiply(sys, C, opt, &res)
+	}
+	return res, err
+}
+
+// solve is solveCells on a grid whose rows and columns all have an observed cell.
+func (w *weighted) solve(
+	ctx context.Context, s *solver, C blas.General, sys System, Y blas.General, opt Options,
+) (Result, error) {
+	if w.cells.Complete() && !w.cells.IsBalanced() {
+		return s.solveAll(ctx, C, sys, Y, opt)
+	}
+	res := Result{Solver: s.Name(), Residual: math.NaN()}
+	if err := opt.check(); err != nil {
+		return res, err
+	}
+	if m, ok := sys.K.(linop.Mixed); ok && opt.Single {
+		sys.K, res.Single = m.Single(), true
+	}
+	norm := w.by.load(w.cells, C, Y)
+	if err := checkSystem(sys.L, sys.Mu, norm); err != nil {
+		return res, err
+	}
+	w.op.Terms, w.mask.Mu, w.mask.Cells = append(w.op.Terms[:0], linop.Term{K: sys.K, L: sys.L}), sys.Mu, w.cells
+	t := &cellSystem{
+		cells: w.cells, A: w.cells.Between(&w.mask), apply: func(dst, x blas.General) { sys.K.Apply(dst, x) },
+		near: sys, same: true, columns: sys.L.Rank(),
+	}
+	err := w.by.solve(ctx, t, opt.limited(max(Y.Rows, Y.Cols)), &res)
+	blas.CopyScaled(C, w.by.unit, w.by.x)
+	switch {
+	case ctx.Err() != nil || w.part != nil:
+	case opt.Fitted.Data != nil:
+		w.by.predict(opt.Fitted, &res)
+	default:
+		w.multiply(sys, C, opt, &res)
+	}
+	return res, err
+}
+
+// multiply fills in Result.KC, and Options.Fitted where that is asked for.
+func (w *weighted) multiply(sys System, C blas.General, opt Options, res *Result) {
+	w.kc, w.pc = blas.Reshape(w.kc, C.Rows, C.Cols), blas.Reshape(w.pc, C.Rows, C.Cols)
+	w.given.Project(w.pc, C)
+	sys.K.Apply(w.kc, w.pc)
+	res.KC = w.kc
+	res.Columns += C.Cols
+	res.Iter++
+	if opt.Fitted.Data != nil {
+		sys.L.MulRight(w.by.cfg.Backend, opt.Fitted, w.kc)
+	}
+}

@@ -1,0 +1,158 @@
+package sylvester
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/base/memory"
+)
+
+// keeper keeps the decomposition of K, or the leading part of one, by which systems of cells and sums are
+// preconditioned, and decides when it is made anew: K may have changed since, and a part may say too little about K.
+type keeper struct {
+	cfg   Config
+	only  bool // dec holds all eigenvectors, whatever is forecast
+	below int  // the order up to which all eigenvectors are computed without a sketch before
+	dec   *Decomposition
+	most  bool    // dec is a sketch, and no larger one would show more
+	stale bool    // K has changed since
+	each  float64 // flops of one product with the system to solve
+	last  int     // iterations of the last solve
+	pace  float64 // iterations for each factor e of the residual in that,
+	fresh float64 // and in the first one after dec was made; 0 where it is not known
+}
+
+// These decide between methods only. They are of the size that docs/decisions/2026-11-22-missing-cells.md measures;
+// docs/decisions/2026-11-27-constants.md says what half and twice of usualSolves and sketchGap change.
+const (
+	// exactBelow is keeper.below for the methods that choose.
+	exactBelow = 400
+	// usualSolves is the number of iterations behind a sketch that a system of cells is expected to take.
+	usualSolves = 12.
+	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
+	// product with the system costs what one with K does. It is smaller in proportion where that costs more.
+	sketchGap = 4.
+	// sketchFirst is the rank of a first sketch, sketchForecast that from which its
+	// eigenvalues tell how the others fall.
+	sketchFirst, sketchForecast = 32, 64
+)
+
+// prepare makes sure that the decomposition serves a system near the one to solve. One of an earlier K does until
+// iterations have doubled.
+func (k *keeper) prepare(ctx context.Context, near System) error {
+	if k.dec != nil && k.dec.T.Rows == near.K.Dim() && !(k.stale && k.pace > 2*k.fresh) &&
+		(k.dec.whole() || k.most || !k.coarse(near)) {
+		return nil
+	}
+	return k.renew(ctx, near)
+}
+
+// counted takes the iterations of a solve for a measure of the decomposition.
+func (k *keeper) counted(iterations int, pace float64) {
+	if k.last = iterations; pace > 0 {
+		k.pace, k.fresh = pace, cmp.Or(k.fresh, pace)
+	}
+}
+
+// renewal is what dec of the present K costs, in flops: 0 where it is that.
+func (k *keeper) renewal(l int) float64 {
+	fl := float64(l)
+	switch {
+	case k.dec != nil && !k.stale:
+		return 0
+	case k.only || l <= k.below || k.dec != nil && k.dec.whole():
+		return DecomposeCubes * fl * fl * fl
+	}
+	return sketchWork(fl, fl/8)
+}
+
+// take makes dec all eigenvectors of the present K.
+func (k *keeper) take(dec *Decomposition) {
+	k.dec, k.most, k.stale, k.pace, k.fresh = dec, false, false, 0, 0
+}
+
+// renew makes dec from the present K. Where memory does not allow all eigenvectors
+// and nothing but speed asks for them, it makes a sketch.
+func (k *keeper) renew(ctx context.Context, near System) (err error) {
+	done := false
+	k.dec, k.pace, k.fresh = nil, 0, 0 // dec to be collected
+	if !k.only && near.K.Dim() > k.below {
+		done, err = k.sketch(ctx, near, false)
+	}
+	if !done && err == nil {
+		k.most = false
+		if k.dec, err = Decompose(ctx, near.K, k.cfg.Backend); !k.only && errors.Is(err, memory.ErrTooLarge) {
+			_, err = k.sketch(ctx, near, true)
+		}
+	}
+	if err != nil {
+		k.dec = nil
+		return err
+	}
+	k.stale = false
+	return nil
+}
+
+// sketch makes dec of leading eigenvectors, as many as the condition of the system asks for. It reports false when all
+// of them are forecast to be cheaper, unless a sketch is all that there can be.
+func (k *keeper) sketch(ctx context.Context, near System, all bool) (done bool, err error) {
+	l := near.K.Dim()
+	s := sketch{be: k.cfg.Backend, seed: k.cfg.Seed}
+	for q := min(sketchFirst, l); ; q = min(2*q, l/2) {
+		known, err := s.grow(ctx, near.K, q)
+		if err != nil {
+			return false, err
+		}
+		if !known { // K is zero, or not positive semidefinite
+			k.dec, k.most = &Decomposition{T: blas.NewGeneral(l, 0)}, true
+			return true, nil
+		}
+		k.dec = &Decomposition{T: s.low.U, Sigma: s.low.s}
+		if k.most = s.exhausted() || q >= l/2; k.most || !k.coarse(near) {
+			return true, nil
+		}
+		if !all && q >= sketchForecast && k.hopeless(near) {
+			return false, nil
+		}
+	}
+}
+
+// hopeless forecasts, by a power law through its eigenvalues, whether a sketch large
+// enough for the system and iterations behind it cost more than all eigenvectors.
+func (k *keeper) hopeless(near System) bool {
+	s := k.dec.Sigma
+	q, l, r := len(s), near.K.Dim(), near.L.Rank()
+	slope := math.Log(s[q/2-1]/s[q-1]) / math.Log(float64(q)/float64(q/2))
+	enough := float64(q) * math.Pow(s[q-1]*near.L.S[0]/(k.gap(near)*near.Mu), 1/max(slope, 0.1))
+	fl, fr := float64(l), float64(r)
+	by := sketchWork(fl, enough) + usualSolves*(k.each+16*fl*enough*fr)
+	return by > DecomposeCubes*fl*fl*fl+usualSolves*gridWork(l, l, r)
+}
+
+// gap is sketchGap for the cost of a product.
+func (k *keeper) gap(near System) float64 {
+	l, r := float64(near.K.Dim()), float64(near.L.Rank())
+	return sketchGap * min(1, 2*l*l*r/k.each)
+}
+
+// coarse reports whether what a sketch leaves out of K matters for the condition of the system.
+func (k *keeper) coarse(near System) bool {
+	last := len(k.dec.Sigma) - 1
+	return near.L.Rank() > 0 && (last < 0 || k.dec.Sigma[last]*near.L.S[0] > k.gap(near)*near.Mu)
+}
+
+// leading are the pairs of dec that a sketch for the system would keep, no eigenvalue negative by rounding.
+func (k *keeper) leading(near System) lowRank {
+	d := *k.dec
+	if s := d.Sigma; len(s) > 0 && s[0] < s[len(s)-1] && near.L.Rank() > 0 { // they ascend, those of a sketch descend
+		out, _ := slices.BinarySearch(s, k.gap(near)*near.Mu/near.L.S[0])
+		out = max(out-1, 0)
+		d = Decomposition{blas.View(d.T, 0, out, d.T.Rows, d.T.Cols-out), s[out:]}
+	}
+	d.Sigma = slices.Clone(d.Sigma)
+	return lowRank{U: d.T, s: d.Clip().Sigma}
+}
