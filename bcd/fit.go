@@ -108,7 +108,7 @@ func (f *fit) run(ctx context.Context, minimize method, pt *point) (*Result, err
 func (f *fit) enough() bool {
 	cert, open := f.best.cert, f.opt.most > f.opt.Tol && f.cost.raised == 0
 	small := cert.gapEta+cert.gapL <= f.opt.Tol*f.t.data.yy/float64(f.t.l)
-	return cert.relative() <= f.opt.most || small && open
+	return cert.relative() <= f.opt.most || open && small && cert.relative() < 1
 }
 
 // solve performs the C step at pt.

@@ -16,8 +16,8 @@ func Solvers() []string {
 
 // Tolerance is the relative gap that a fit is to reach, and the largest that is no error: asked both times, or, where
 // that is 0, since none was asked for, 1e-4 and ten times as much. Without a tolerance asked for, a gap of 1e-4 of the
-// objective of the function 0 is no error either: of targets without noise the objective at the minimum is a small part
-// of that.
+// objective of the function 0, and below the objective, is no error either: of targets without noise the least
+// objective is a small part of that.
 func Tolerance(asked float64) (goal, most float64) {
 	if asked == 0 {
 		return 1e-4, 1e-3
