@@ -1,5 +1,3 @@
-// This file solves systems of rows that arrive at, and leave, rows of which K is decomposed.
-
 package sylvester
 
 import (

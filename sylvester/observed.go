@@ -1,5 +1,3 @@
-// This file factorizes the matrix of the observed cells, and solves for cells that are nearly those of a factor.
-
 package sylvester
 
 import (

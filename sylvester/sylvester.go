@@ -29,9 +29,8 @@
 // with the factors they have. [Tridiagonal] is K reduced once, for solves with many
 // shifts; [BartelsStewart] solves the equation with general square matrices.
 //
-// Where cells of Y are missing or have weights, all of them solve P·(K·(P·C)·L) + μ·C = Y; see [System]. Rows and columns
-// without an observed cell are left out, unless [Config].Reweighted, and where the rest has weights that are one number for
-// each column, the solver does it all. Otherwise conjugate gradients with the mean weights, behind leading
+// Where cells of Y are missing or have weights, all of them solve P·(K·(P·C)·L) + μ·C = Y; see [System]. Rows without
+// an observed cell are left out, unless [Config].Reweighted, and where the rest has weight 1, the solver does it all. Otherwise conjugate gradients with the mean weights, behind leading
 // eigenvectors of K, go on until they have cost as much as a factor: of the matrix of the observed cells, or of leading
 // pairs of eigenvectors of K and L cut down to these (mathematics.md §11). The names then say this:
 //
@@ -40,7 +39,7 @@
 //   - cholesky: Cholesky's factor of the matrix of the observed cells, where these are at most 3000, or twice the rows;
 //   - cg: conjugate gradients on the cells without a preconditioner, for comparison.
 //
-// [Sum] solves P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y in the same way, and [LeaveOut] tells what the solution would be without
+// [Sum] solves P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y behind a separable system, and [LeaveOut] tells what the solution would be without
 // each row, from a [Decomposition] of K.
 //
 // docs/performance.md compares the solvers in seconds;
