@@ -101,9 +101,6 @@ func (s *cellSolver) solve(ctx context.Context, t *cellSystem, opt Options, res 
 	}
 	s.keep.each = 2 * float64(s.x.Rows) * (float64(s.x.Rows)*float64(t.columns) +
 		2*float64(s.x.Cols)*float64(t.near.L.Rank()))
-	if s.name == "cg" {
-		return s.run(ctx, t, nil, opt, res)
-	}
 	if t.cells == nil {
 		return s.complete(ctx, t, opt, res)
 	}
@@ -113,6 +110,9 @@ func (s *cellSolver) solve(ctx context.Context, t *cellSystem, opt Options, res 
 	}
 	if err := s.mean.set(s.cfg.Backend, t); err != nil {
 		return err
+	}
+	if s.name == "cg" {
+		return s.run(ctx, t, nil, opt, res)
 	}
 	exact := s.exactCost(t)
 	expected := max(4*usualSolves, float64(s.keep.last))*s.meanCost(t) + s.here
