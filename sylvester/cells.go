@@ -85,7 +85,9 @@ func (s *solver) Decompose(ctx context.Context, sys System) (*Decomposition, err
 }
 
 // solveCells is Solve for a system with cells.
-func (s *solver) solveCells(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+func (s *solver) solveCells(
+	ctx context.Context, C blas.General, sys System, Y blas.General, opt Options,
+) (Result, error) {
 	if l, n := sys.Cells.Dims(); Y.Rows != l || Y.Cols != n || sys.K.Dim() != l || sys.L.Dim() != n || C.Rows != l ||
 		C.Cols != n {
 		panic("sylvester: shape mismatch")

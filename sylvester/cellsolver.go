@@ -14,11 +14,12 @@ import (
 )
 
 // cellSolver solves systems of cells with weights, P·𝒦(P·C) + μ·C = Y on Ω. It begins with conjugate gradients by the
-// mean weights ([meanField]), which need no factor. Where these have cost as much as one, without an end, a factor takes
-// over: Cholesky's of the matrix of the observed cells where that is the cheaper one ([observedFactor]), else that of
-// leading pairs cut down to the cells ([cellFactor]). So a solve costs at most about twice what the better of both does,
-// the decomposition apart. A factor of pairs serves later systems with the same cells as long as its iterations cost
-// less than another one; Cholesky's those of the same K, L and μ, with a border where few cells differ ([cellBorder]).
+// mean weights ([meanField]), which need no factor. Where these have cost as much as one, without an end, a factor
+// takes over: Cholesky's of the matrix of the observed cells where that is the cheaper one ([observedFactor]), else
+// that of leading pairs cut down to the cells ([cellFactor]). So a solve costs at most about twice what the better of
+// both does, the decomposition apart. A factor of pairs serves later systems with the same cells as long as its
+// iterations cost less than another one; Cholesky's those of the same K, L and μ, with a border where few cells
+// differ ([cellBorder]).
 type cellSolver struct {
 	cfg   Config
 	name  string
@@ -56,6 +57,11 @@ func (s *cellSolver) set(name string, cfg Config) {
 	}
 }
 
+// share takes what is known of the same K.
+func (s *cellSolver) share(known *cellSolver) {
+	s.keep.dec, s.keep.most, s.keep.stale, s.chol.K = known.keep.dec, known.keep.most, known.keep.stale, known.chol.K
+}
+
 func (s *cellSolver) invalidate() {
 	s.keep.stale, s.present, s.chol.K, s.mu = true, false, blas.General{}, math.NaN()
 }
@@ -73,7 +79,8 @@ func (o Options) after(res *Result) Options {
 	return o
 }
 
-// load copies C and Y to x and b, on the observed cells, in units of a power of two, and returns the sum of their norms.
+// load copies C and Y to x and b, on the observed cells, in units of a power of two, and returns the sum of their
+// norms.
 func (s *cellSolver) load(cells *linop.Cells, C, Y blas.General) (norm float64) {
 	s.x, s.b = blas.Reshape(s.x, C.Rows, C.Cols), blas.Reshape(s.b, C.Rows, C.Cols)
 	blas.Copy(s.x, C)
@@ -190,8 +197,9 @@ func (s *cellSolver) sum(ctx context.Context, t *cellSystem, opt Options, res *R
 func (s *cellSolver) prepare(ctx context.Context, t *cellSystem) error {
 	err := s.keep.prepare(ctx, t.near)
 	if err == nil {
-		s.mean.leading = s.keep.leading(System{L: linop.Leading(blas.NewGeneral(0, len(s.mean.lambda)), s.mean.lambda, 0),
-			K: t.near.K, Mu: t.near.Mu})
+		near := t.near
+		near.L = linop.Leading(blas.NewGeneral(0, len(s.mean.lambda)), s.mean.lambda, 0)
+		s.mean.leading = s.keep.leading(near)
 	}
 	return err
 }
@@ -317,8 +325,8 @@ func (s *cellSolver) exactCost(t *cellSystem) float64 {
 	return costsOf(s.cfg.Backend).cholesky(N, 1, 1)
 }
 
-// bordered solves by Cholesky's factor of cells before where few differ, at a cost of up to that share of a new one, and
-// reports false where it does not.
+// bordered solves by Cholesky's factor of cells before where few differ, at a cost of up to that share of a new one,
+// and reports false where it does not.
 func (s *cellSolver) bordered(ctx context.Context, t *cellSystem, opt Options, res *Result, share float64) (
 	done bool, err error,
 ) {
@@ -374,7 +382,8 @@ func (s *cellSolver) refine(
 	}
 }
 
-// predict computes F = K·(P·C)·L, by one product with 𝒦 more where conjugate gradients on the cells have ended the solve.
+// predict computes F = K·(P·C)·L, by one product with 𝒦 more where conjugate gradients on the cells have ended the
+// solve.
 func (s *cellSolver) predict(F blas.General, res *Result) {
 	m := &s.mean
 	if m.V.Rows == 0 { // x is b/μ

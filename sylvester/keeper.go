@@ -35,8 +35,8 @@ const (
 	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
 	// product with the system costs what one with K does. It is smaller in proportion where that costs more.
 	sketchGap = 4.
-	// A sketch begins with rank sketchFirst. Where one of order l/sketchLast is too small, all sketches have cost a third
-	// of what all eigenvectors do, which then take their place.
+	// A sketch begins with rank sketchFirst. Where one of order l/sketchLast is too small, all sketches have cost a
+	// third of what all eigenvectors do, which then take their place.
 	sketchFirst, sketchLast = 32, 4
 )
 
@@ -99,8 +99,8 @@ func (k *keeper) renew(ctx context.Context, near System) (err error) {
 	return nil
 }
 
-// sketch makes dec of leading eigenvectors, as many as the condition of the system asks for. It reports false when these
-// are too many.
+// sketch makes dec of leading eigenvectors, as many as the condition of the system asks for. It reports false when
+// these are too many.
 func (k *keeper) sketch(ctx context.Context, near System) (enough bool, err error) {
 	l := near.K.Dim()
 	s := sketch{be: k.cfg.Backend, seed: k.cfg.Seed}

@@ -30,8 +30,8 @@ func TestProductOverflows(t *testing.T) {
 func TestTraceSeesEveryIteration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	c := testCase{
-		K: spectrum(rng, decay(60, 10, 0.8)), L: outputKernel(rng, 7, decay(7, 3, 0.5)), mu: 0.3, Y: gaussian(rng, 60, 7),
-		tol: 1e-10,
+		K: spectrum(rng, decay(60, 10, 0.8)), L: outputKernel(rng, 7, decay(7, 3, 0.5)), mu: 0.3,
+		Y: gaussian(rng, 60, 7), tol: 1e-10,
 	}
 	for _, name := range iterative() {
 		t.Run(name, func(t *testing.T) {

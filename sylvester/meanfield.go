@@ -16,10 +16,10 @@ import (
 //
 //	μ·A + Eᵀ·E·K·A = Eᵀ·Y,   B = (Y − E·K·A)/μ,   A = Eᵀ·B,
 //
-// a system of l×r numbers that a product with K makes symmetric and positive definite. Its preconditioner is the inverse
-// of A ↦ μ·A + K·A·Λ on leading eigenvectors of K, where Λ = Vᵀ·diag(w̄)·V with the mean weight w̄ of each column, and V
-// is turned so that Λ is diagonal. On the cells themselves such an inverse would not be positive definite. An iteration
-// multiplies K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops.
+// a system of l×r numbers that a product with K makes symmetric and positive definite. Its preconditioner is the
+// inverse of A ↦ μ·A + K·A·Λ on leading eigenvectors of K, where Λ = Vᵀ·diag(w̄)·V with the mean weight w̄ of each
+// column, and V is turned so that Λ is diagonal. On the cells themselves such an inverse would not be positive
+// definite. An iteration multiplies K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops.
 //
 // Of cells that are balanced ([linop.Cells.Balanced]) the system is that between projections,
 // Q·P·(K·(P·B)·L) + μ·B = Q·Y, whose solution has sums Σ_i √w·B of 0.
@@ -83,8 +83,8 @@ func (m *meanField) gather(dst, X blas.General) {
 }
 
 // solve improves B for the right side Y until the residual is at most opt.Tol. Each check of that recomputes it by its
-// definition, and leaves K·EᵀB in KR. sure says that the leading pairs are those of the present K. pace is the number of
-// iterations for each factor e of √⟨R, K·M⁻¹R⟩, 0 where that has not fallen by one.
+// definition, and leaves K·EᵀB in KR. sure says that the leading pairs are those of the present K. pace is the number
+// of iterations for each factor e of √⟨R, K·M⁻¹R⟩, 0 where that has not fallen by one.
 func (m *meanField) solve(ctx context.Context, B, Y blas.General, sure bool, opt Options, res *Result) (
 	iterations int, pace float64, err error,
 ) {

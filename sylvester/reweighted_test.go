@@ -25,7 +25,8 @@ func newReweighted(t testing.TB) reweighted {
 }
 
 func (s reweighted) Solve(
-	ctx context.Context, B blas.General, sys sylvester.System, cells *linop.Cells, Y blas.General, opt sylvester.Options,
+	ctx context.Context, B blas.General, sys sylvester.System, cells *linop.Cells, Y blas.General,
+	opt sylvester.Options,
 ) (sylvester.Result, error) {
 	sys.Cells = cells
 	if opt.Fitted.Data == nil {

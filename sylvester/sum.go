@@ -19,10 +19,10 @@ import (
 //
 //	K̄⊗L̄ + μI,   L̄ = Σ_j L_j,   K̄ = Σ_j w_j·K_j,   w_j = tr L_j/Σ_i tr L_i,
 //
-// by leading eigenvectors of K̄ and, with weights, by a factor of leading pairs of eigenvectors cut down to the cells. Where
-// the L_j are multiples of one matrix it is the system itself. An iteration multiplies every K_j by rank(L_j) columns, and
-// adds two products by leading eigenvectors of K̄. The less the L_j have in common, the more iterations there are;
-// docs/decisions/2026-11-27-constants.md counts them.
+// by leading eigenvectors of K̄ and, with weights, by a factor of leading pairs of eigenvectors cut down to the
+// cells. Where the L_j are multiples of one matrix it is the system itself. An iteration multiplies every K_j by
+// rank(L_j) columns, and adds two products by leading eigenvectors of K̄. The less the L_j have in common, the more
+// iterations there are; docs/decisions/2026-11-27-constants.md counts them.
 //
 // It keeps scratch and the decomposition of K̄, which serves until weights or kernels
 // have changed so much that a new one is forecast to be faster; it serves one
@@ -70,8 +70,8 @@ func (s *Sum) Invalidate() { s.by.invalidate() }
 // Solve reads C as the starting point and overwrites it by the solution for the given terms and μ > 0. Y is read on Ω
 // only. A nil error means that Result.Residual, ‖P·(ΣK_j·(P·C)·L_j) + μC − Y‖_F/‖Y‖_F on Ω computed by its definition,
 // is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, Options.Single and
-// Options.Fitted have no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum; ctx is looked
-// at before every one, and a cancelled solve ends within two more.
+// Options.Fitted have no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum; ctx is
+// looked at before every one, and a cancelled solve ends within two more.
 func (s *Sum) Solve(
 	ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options,
 ) (Result, error) {

@@ -1,5 +1,6 @@
 // Package solvertest checks that a [sylvester.Solver] keeps its contract on every kind of system: the residual that it
-// claims and that it was asked for, the solution of a dense factor, what it may read of its arguments, errors and limits.
+// claims and that it was asked for, the solution of a dense factor, what it may read of its arguments, errors and
+// limits.
 package solvertest
 
 import (
