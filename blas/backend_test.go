@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/blas/blastest"
 	"github.com/iokl/iokl/blas/native"
 	"github.com/iokl/iokl/internal/base/race"
 )
@@ -14,7 +15,7 @@ func TestConformance(t *testing.T) {
 		if be.Name() == "gonum" && race.Enabled {
 			continue // the race detector is for our goroutines
 		}
-		t.Run(be.Name(), func(t *testing.T) { conformance(t, be) })
+		t.Run(be.Name(), func(t *testing.T) { blastest.Run(t, be) })
 	}
 }
 
@@ -25,7 +26,7 @@ func TestLevels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(l.String(), func(t *testing.T) { conformance(t, be) })
+		t.Run(l.String(), func(t *testing.T) { blastest.Run(t, be) })
 	}
 }
 

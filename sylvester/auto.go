@@ -1,5 +1,3 @@
-// This file is the solver auto, which iterates until a direct method would have cost less.
-
 package sylvester
 
 import (

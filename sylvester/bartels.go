@@ -1,5 +1,3 @@
-// This file solves general equations by two Schur forms (Bartels and Stewart).
-
 package sylvester
 
 import (

@@ -1,6 +1,3 @@
-// This file factorizes a kernel matrix in single precision, and solves systems that a sketch leaves ill conditioned by
-// conjugate gradients behind that factor.
-
 package sylvester
 
 import (

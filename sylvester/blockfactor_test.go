@@ -187,7 +187,8 @@ func TestSingleCholeskyFails(t *testing.T) {
 	s := &solver{frame: frame{own: blas.Default()}, engine: e}
 	Y := blas.NewGeneral(l, 1)
 	Y.Data[0] = 1
-	_, err := s.Solve(t.Context(), blas.NewGeneral(l, 1), System{K: K, L: linop.ScaledIdentity(1, 1), Mu: 1e-3}, Y, Options{})
+	sys := System{K: K, L: linop.ScaledIdentity(1, 1), Mu: 1e-3}
+	_, err := s.Solve(t.Context(), blas.NewGeneral(l, 1), sys, Y, Options{})
 	if !errors.Is(err, ErrNotSPD) || e.fits(K) {
 		t.Errorf("%v; another try: %v", err, e.fits(K))
 	}

@@ -1,5 +1,3 @@
-// This file solves systems of rows that arrive at, and leave, rows of which K is decomposed.
-
 package sylvester
 
 import (
@@ -206,8 +204,8 @@ func (b *Bordered) of(Y blas.General) *Bordered {
 }
 
 // Solve is that of a [Solver] for the present rows. It reads neither C nor sys.K, and Y where its columns are fewer
-// combinations of the targets, which then have 2l² more flops each. sys.Cells is nil. The residual is that of the system with
-// T·diag(σ)·Tᵀ in the place of K between first rows.
+// combinations of the targets, which then have 2l² more flops each. sys.Cells is nil. The residual is that of the
+// system with T·diag(σ)·Tᵀ in the place of K between first rows.
 func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	if sys.Cells != nil {
 		panic("sylvester: a bordered system with cells")

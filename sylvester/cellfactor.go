@@ -1,5 +1,3 @@
-// This file preconditions systems with missing cells by leading eigenvectors of K and L, cut down to the cells.
-
 package sylvester
 
 import (

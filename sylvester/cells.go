@@ -15,16 +15,17 @@ type Decomposer interface {
 	Decompose(ctx context.Context, sys System) (*Decomposition, error)
 }
 
-// weighted is a [cellSolver] on the rows and columns that have an observed cell.
+// weighted is a [cellSolver] on the rows that have an observed cell.
 type weighted struct {
-	given  *linop.Cells
-	part   *subgrid     // nil for the whole grid of weights that are at most 1
-	cells  *linop.Cells // within the part
-	by     cellSolver
-	op     linop.KroneckerSum // K⊗L
-	mask   linop.Mask         // P·op·P + μI
-	C, Y   blas.General       // on the part
-	kc, pc blas.General
+	given *linop.Cells
+	rows  []int        // nil for all
+	cells *linop.Cells // of these
+	K     subOperator
+	by    cellSolver
+	op    linop.KroneckerSum // K⊗L
+	mask  linop.Mask         // P·op·P + μI
+	C     blas.General       // of rows
+	kc    blas.General
 }
 
 func newWeighted(name string, cfg Config) *weighted {
@@ -41,12 +42,24 @@ func (s *solver) cells(sys System) *weighted {
 	}
 	w := s.byCells
 	if w.given != sys.Cells {
-		w.given, w.part, w.cells = sys.Cells, nil, sys.Cells
-		if !s.cfg.Reweighted && !sys.Cells.IsBalanced() {
-			w.part, w.cells = newSubgrid(sys.Cells)
+		w.given, w.rows, w.cells = sys.Cells, nil, sys.Cells
+		if l, _ := sys.Cells.Dims(); !s.cfg.Reweighted && !sys.Cells.IsBalanced() {
+			if w.rows, w.cells = observedRows(sys.Cells); len(w.rows) == l {
+				w.rows = nil
+			}
 		}
 	}
 	return w
+}
+
+// within is sys on the rows.
+func (w *weighted) within(sys System) System {
+	if w.rows != nil {
+		w.K.K, w.K.rows = sys.K, w.rows
+		sys.K = &w.K
+	}
+	sys.Cells = nil
+	return sys
 }
 
 func (s *solver) Decompose(ctx context.Context, sys System) (*Decomposition, error) {
@@ -54,13 +67,8 @@ func (s *solver) Decompose(ctx context.Context, sys System) (*Decomposition, err
 		return Decompose(ctx, sys.K, s.cfg.Backend)
 	}
 	w := s.cells(sys)
-	k, rows := &w.by.keep, sys.K.Dim()
-	if w.part != nil {
-		var err error
-		if sys, err = w.part.system(s.cfg.Backend, sys); err != nil {
-			return nil, err
-		}
-	}
+	k, l := &w.by.keep, sys.K.Dim()
+	sys = w.within(sys)
 	if k.dec == nil || k.stale || k.dec.T.Rows != sys.K.Dim() || !k.dec.whole() {
 		dec, err := Decompose(ctx, sys.K, s.cfg.Backend)
 		if err != nil {
@@ -68,52 +76,38 @@ func (s *solver) Decompose(ctx context.Context, sys System) (*Decomposition, err
 		}
 		k.take(dec)
 	}
-	if w.part == nil || len(w.part.rows) == rows {
+	if w.rows == nil {
 		return k.dec, nil
 	}
-	T := blas.NewGeneral(rows, k.dec.T.Cols)
-	for i, r := range w.part.rows {
-		copy(blas.Row(T, r), blas.Row(k.dec.T, i))
-	}
+	T := blas.NewGeneral(l, k.dec.T.Cols)
+	putRows(T, k.dec.T, w.rows)
 	return &Decomposition{T, k.dec.Sigma}, nil
 }
 
 // solveCells is Solve for a system with cells.
-func (s *solver) solveCells(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+func (s *solver) solveCells(
+	ctx context.Context, C blas.General, sys System, Y blas.General, opt Options,
+) (Result, error) {
 	if l, n := sys.Cells.Dims(); Y.Rows != l || Y.Cols != n || sys.K.Dim() != l || sys.L.Dim() != n || C.Rows != l ||
 		C.Cols != n {
 		panic("sylvester: shape mismatch")
 	}
 	w := s.cells(sys)
-	if w.part == nil {
-		return w.solve(ctx, s, C, sys, Y, opt)
-	}
-	res := Result{Solver: s.Name()}
-	if w.cells.Count() == 0 {
-		blas.Zero(C)
-		res.KC = blas.Like(C)
-		if opt.Fitted.Data != nil {
-			blas.Zero(opt.Fitted)
-		}
-		return res, checkSystem(sys.L, sys.Mu, 0)
-	}
-	part, err := w.part.system(s.cfg.Backend, sys)
-	if err != nil {
-		res.Residual = math.NaN()
-		return res, err
+	if w.rows == nil {
+		return w.solve(ctx, s, C, w.within(sys), Y, opt)
 	}
 	inside := opt
 	inside.Fitted = blas.General{}
-	w.C, w.Y = w.part.take(w.C, C), w.part.take(w.Y, Y)
-	res, err = w.solve(ctx, s, w.C, part, w.Y, inside)
-	w.part.put(C, w.C)
+	w.C = blas.TakeRows(C, w.rows)
+	res, err := w.solve(ctx, s, w.C, w.within(sys), blas.TakeRows(Y, w.rows), inside)
+	putRows(C, w.C, w.rows)
 	if res.KC = (blas.General{}); ctx.Err() == nil {
 		w.multiply(sys, C, opt, &res)
 	}
 	return res, err
 }
 
-// solve is solveCells on a grid whose rows and columns all have an observed cell.
+// solve is solveCells on a grid whose rows all have an observed cell.
 func (w *weighted) solve(
 	ctx context.Context, s *solver, C blas.General, sys System, Y blas.General, opt Options,
 ) (Result, error) {
@@ -133,13 +127,12 @@ func (w *weighted) solve(
 	}
 	w.op.Terms, w.mask.Mu, w.mask.Cells = append(w.op.Terms[:0], linop.Term{K: sys.K, L: sys.L}), sys.Mu, w.cells
 	t := &cellSystem{
-		cells: w.cells, A: w.cells.Between(&w.mask), apply: func(dst, x blas.General) { sys.K.Apply(dst, x) },
-		near: sys, same: true, columns: sys.L.Rank(),
+		cells: w.cells, A: w.cells.Between(&w.mask), near: sys, same: true, columns: sys.L.Rank(),
 	}
 	err := w.by.solve(ctx, t, opt.limited(max(Y.Rows, Y.Cols)), &res)
 	blas.CopyScaled(C, w.by.unit, w.by.x)
 	switch {
-	case ctx.Err() != nil || w.part != nil:
+	case ctx.Err() != nil || w.rows != nil:
 	case opt.Fitted.Data != nil:
 		w.by.predict(opt.Fitted, &res)
 	default:
@@ -150,9 +143,10 @@ func (w *weighted) solve(
 
 // multiply fills in Result.KC, and Options.Fitted where that is asked for.
 func (w *weighted) multiply(sys System, C blas.General, opt Options, res *Result) {
-	w.kc, w.pc = blas.Reshape(w.kc, C.Rows, C.Cols), blas.Reshape(w.pc, C.Rows, C.Cols)
-	w.given.Project(w.pc, C)
-	sys.K.Apply(w.kc, w.pc)
+	PC := blas.Like(C)
+	w.kc = blas.Reshape(w.kc, C.Rows, C.Cols)
+	w.given.Project(PC, C)
+	sys.K.Apply(w.kc, PC)
 	res.KC = w.kc
 	res.Columns += C.Cols
 	res.Iter++

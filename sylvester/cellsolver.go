@@ -14,11 +14,12 @@ import (
 )
 
 // cellSolver solves systems of cells with weights, P·𝒦(P·C) + μ·C = Y on Ω. It begins with conjugate gradients by the
-// mean weights ([meanField]), which need no factor. Where these have cost as much as one, without an end, a factor takes
-// over: Cholesky's of the matrix of the observed cells where that is the cheaper one ([observedFactor]), else that of
-// leading pairs cut down to the cells ([cellFactor]). So a solve costs at most about twice what the better of both does,
-// the decomposition apart. A factor of pairs serves later systems with the same cells as long as its iterations cost
-// less than another one; Cholesky's those of the same K, L and μ, with a border where few cells differ ([cellBorder]).
+// mean weights ([meanField]), which need no factor. Where these have cost as much as one, without an end, a factor
+// takes over: Cholesky's of the matrix of the observed cells where that is the cheaper one ([observedFactor]), else
+// that of leading pairs cut down to the cells ([cellFactor]). So a solve costs at most about twice what the better of
+// both does, the decomposition apart. A factor of pairs serves later systems with the same cells as long as its
+// iterations cost less than another one; Cholesky's those of the same K, L and μ, with a border where few cells
+// differ ([cellBorder]).
 type cellSolver struct {
 	cfg   Config
 	name  string
@@ -43,10 +44,9 @@ type cellSolver struct {
 type cellSystem struct {
 	cells   *linop.Cells // nil for all, of weight 1
 	A       linop.Operator
-	apply   func(dst, x blas.General) // 𝒦 as [meanField] takes it
-	near    System                    // a separable system with nearly this 𝒦, for all cells
-	same    bool                      // or with this one
-	columns int                       // multiplied by any K in a product with 𝒦
+	near    System // a separable system with nearly this 𝒦, for all cells
+	same    bool   // or with this one
+	columns int    // multiplied by any K in a product with 𝒦
 }
 
 func (s *cellSolver) set(name string, cfg Config) {
@@ -55,6 +55,11 @@ func (s *cellSolver) set(name string, cfg Config) {
 	if name == "nystrom" {
 		s.keep.below = 0
 	}
+}
+
+// share takes what is known of the same K.
+func (s *cellSolver) share(known *cellSolver) {
+	s.keep.dec, s.keep.most, s.keep.stale, s.chol.K = known.keep.dec, known.keep.most, known.keep.stale, known.chol.K
 }
 
 func (s *cellSolver) invalidate() {
@@ -74,7 +79,8 @@ func (o Options) after(res *Result) Options {
 	return o
 }
 
-// load copies C and Y to x and b, on the observed cells, in units of a power of two, and returns the sum of their norms.
+// load copies C and Y to x and b, on the observed cells, in units of a power of two, and returns the sum of their
+// norms.
 func (s *cellSolver) load(cells *linop.Cells, C, Y blas.General) (norm float64) {
 	s.x, s.b = blas.Reshape(s.x, C.Rows, C.Cols), blas.Reshape(s.b, C.Rows, C.Cols)
 	blas.Copy(s.x, C)
@@ -97,21 +103,24 @@ func (s *cellSolver) load(cells *linop.Cells, C, Y blas.General) (norm float64) 
 func (s *cellSolver) solve(ctx context.Context, t *cellSystem, opt Options, res *Result) error {
 	if blas.Frob(s.b) == 0 || t.near.L.Rank() == 0 {
 		blas.CopyScaled(s.x, 1/t.near.Mu, s.b)
-		s.mean.columns, res.Residual = 0, 0
+		s.mean.V, res.Residual = blas.General{}, 0
 		return nil
 	}
 	s.keep.each = 2 * float64(s.x.Rows) * (float64(s.x.Rows)*float64(t.columns) +
 		2*float64(s.x.Cols)*float64(t.near.L.Rank()))
+	if t.cells == nil {
+		return s.complete(ctx, t, opt, res)
+	}
+	s.same(t)
+	if !t.same {
+		return s.sum(ctx, t, opt, res)
+	}
 	if err := s.mean.set(s.cfg.Backend, t); err != nil {
 		return err
 	}
 	if s.name == "cg" {
 		return s.run(ctx, t, nil, opt, res)
 	}
-	if t.cells == nil {
-		return s.complete(ctx, t, opt, res)
-	}
-	s.same(t)
 	exact := s.exactCost(t)
 	expected := max(4*usualSolves, float64(s.keep.last))*s.meanCost(t) + s.here
 	if done, err := s.bordered(ctx, t, opt, res, min(1, expected/exact)); done || err != nil {
@@ -142,42 +151,55 @@ func (s *cellSolver) same(t *cellSystem) {
 	}
 }
 
-// complete solves a sum without weights, preconditioned by the inverse of the separable system.
+// complete solves a sum without weights, preconditioned by the inverse of the separable system,
+// R/μ + (X − R·V/μ)·Vᵀ for L = V·diag(ρ)·Vᵀ and the solutions X for the columns of R·V.
 func (s *cellSolver) complete(ctx context.Context, t *cellSystem, opt Options, res *Result) error {
-	for again := false; ; again = true {
-		if err := s.prepare(ctx, t); err != nil {
+	var RV, X, work blas.General
+	l, L, mu, be := s.x.Rows, t.near.L, t.near.Mu, s.cfg.Backend
+	RV, X = blas.NewGeneral(l, L.Rank()), blas.NewGeneral(l, L.Rank())
+	var leading lowRank
+	inverse := onMatrices(l, s.x.Cols, func(dst, R blas.General) {
+		blas.Mul(be, RV, false, false, R, L.V)
+		leading.guess(be, X, RV, &work, L.S, mu)
+		blas.AddScaled(X, -1/mu, RV)
+		blas.CopyScaled(dst, 1/mu, R)
+		blas.Gemm(be, false, true, 1, X, L.V, 1, dst)
+	})
+	for {
+		if err := s.keep.prepare(ctx, t.near); err != nil {
 			return err
 		}
-		before, start := res.Iter, math.NaN()
-		watched := opt.after(res)
-		watched.Trace = func(step Step) error {
-			if math.IsNaN(start) {
-				start = step.Residual
-			}
-			if opt.Trace == nil {
-				return nil
-			}
-			return opt.Trace(step)
-		}
-		err := s.run(ctx, t, onMatrices(s.x.Rows, s.x.Cols, s.mean.precondition), watched, res)
-		pace := 0.0
-		if folds := math.Log(start / res.Residual); folds > 1 {
-			pace = float64(res.Iter-before) / folds
-		}
-		s.keep.counted(res.Iter-before, pace)
-		if !errors.Is(err, ErrNotConverged) || !s.keep.stale || again {
+		leading = s.keep.leading(t.near)
+		stale := s.keep.stale
+		err := s.run(ctx, t, inverse, opt.after(res), res)
+		if !errors.Is(err, ErrNotConverged) || !stale || res.Iter >= opt.MaxIter {
 			return err
 		}
 		s.keep.dec = nil
 	}
 }
 
+// sum solves a sum by a factor of pairs of the separable system.
+func (s *cellSolver) sum(ctx context.Context, t *cellSystem, opt Options, res *Result) error {
+	if done, err := s.kept(ctx, t, opt, res); done || err != nil {
+		return err
+	}
+	if s.keep.stale {
+		s.keep.dec = nil
+	}
+	if err := s.keep.prepare(ctx, t.near); err != nil {
+		return err
+	}
+	return s.byPairs(ctx, t, opt, res)
+}
+
 // prepare makes the leading pairs of K, unless those that are kept serve.
 func (s *cellSolver) prepare(ctx context.Context, t *cellSystem) error {
 	err := s.keep.prepare(ctx, t.near)
 	if err == nil {
-		s.mean.leading = s.keep.leading(System{L: linop.Leading(blas.NewGeneral(0, len(s.mean.lambda)), s.mean.lambda, 0),
-			K: t.near.K, Mu: t.near.Mu})
+		near := t.near
+		near.L = linop.Leading(blas.NewGeneral(0, len(s.mean.lambda)), s.mean.lambda, 0)
+		s.mean.leading = s.keep.leading(near)
 	}
 	return err
 }
@@ -303,8 +325,8 @@ func (s *cellSolver) exactCost(t *cellSystem) float64 {
 	return costsOf(s.cfg.Backend).cholesky(N, 1, 1)
 }
 
-// bordered solves by Cholesky's factor of cells before where few differ, at a cost of up to that share of a new one, and
-// reports false where it does not.
+// bordered solves by Cholesky's factor of cells before where few differ, at a cost of up to that share of a new one,
+// and reports false where it does not.
 func (s *cellSolver) bordered(ctx context.Context, t *cellSystem, opt Options, res *Result, share float64) (
 	done bool, err error,
 ) {
@@ -360,10 +382,11 @@ func (s *cellSolver) refine(
 	}
 }
 
-// predict computes F = K·(P·C)·L, by one product with 𝒦 more where conjugate gradients on the cells have ended the solve.
+// predict computes F = K·(P·C)·L, by one product with 𝒦 more where conjugate gradients on the cells have ended the
+// solve.
 func (s *cellSolver) predict(F blas.General, res *Result) {
 	m := &s.mean
-	if m.columns == 0 { // x is b/μ
+	if m.V.Rows == 0 { // x is b/μ
 		blas.Zero(F)
 		return
 	}
@@ -381,11 +404,14 @@ func (s *cellSolver) run(ctx context.Context, t *cellSystem, M linop.Operator, o
 	if t.cells != nil && M != nil {
 		M = t.cells.Between(M)
 	}
-	before := *res
+	before, start := *res, math.NaN()
 	s.mean.measured = false
 	out, err := s.work.Solve(ctx, s.x.Data, t.A, s.b.Data, cg.Options{
 		Tol: margin * opt.Tol, MaxIter: opt.MaxIter, ScaleStart: true, Precond: M, Flexible: true,
 		Trace: func(c cg.Step) error {
+			if math.IsNaN(start) {
+				start = c.Residual
+			}
 			if opt.Trace == nil {
 				return nil
 			}
@@ -397,6 +423,9 @@ func (s *cellSolver) run(ctx context.Context, t *cellSystem, M linop.Operator, o
 	res.Residual = out.Residual
 	res.Iter += out.Applies
 	res.Columns += out.Applies * t.columns
+	if folds := math.Log(start / out.Residual); folds > 1 && t.cells == nil {
+		s.keep.counted(out.Iter, float64(out.Iter)/folds)
+	}
 	switch {
 	case errors.Is(err, cg.ErrNotConverged) && out.Residual <= opt.Tol:
 		return nil // by less than the margin

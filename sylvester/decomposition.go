@@ -1,5 +1,3 @@
-// This file decomposes K by its eigenvectors.
-
 package sylvester
 
 import (

@@ -1,5 +1,3 @@
-// This file holds the direct solvers: a dense K is factored once, and solutions are refined.
-
 package sylvester
 
 import (

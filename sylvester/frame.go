@@ -1,5 +1,3 @@
-// This file holds the state of one solve: arguments, eigenvector coordinates of L, and the true residual.
-
 package sylvester
 
 import (

@@ -1,5 +1,3 @@
-// This file estimates degrees of freedom.
-
 package sylvester
 
 import (

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -36,9 +35,9 @@ const (
 	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
 	// product with the system costs what one with K does. It is smaller in proportion where that costs more.
 	sketchGap = 4.
-	// sketchFirst is the rank of a first sketch, sketchForecast that from which its
-	// eigenvalues tell how the others fall.
-	sketchFirst, sketchForecast = 32, 64
+	// A sketch begins with rank sketchFirst. Where one of order l/sketchLast is too small, all sketches have cost a
+	// third of what all eigenvectors do, which then take their place.
+	sketchFirst, sketchLast = 32, 4
 )
 
 // prepare makes sure that the decomposition serves a system near the one to solve. One of an earlier K does until
@@ -75,18 +74,21 @@ func (k *keeper) take(dec *Decomposition) {
 	k.dec, k.most, k.stale, k.pace, k.fresh = dec, false, false, 0, 0
 }
 
-// renew makes dec from the present K. Where memory does not allow all eigenvectors
-// and nothing but speed asks for them, it makes a sketch.
+// renew makes dec from the present K. Where memory does not allow all eigenvectors and nothing but speed asks for them,
+// it is the largest sketch.
 func (k *keeper) renew(ctx context.Context, near System) (err error) {
-	done := false
-	k.dec, k.pace, k.fresh = nil, 0, 0 // dec to be collected
+	k.dec, k.most, k.pace, k.fresh = nil, false, 0, 0 // dec to be collected
+	enough := false
 	if !k.only && near.K.Dim() > k.below {
-		done, err = k.sketch(ctx, near, false)
+		enough, err = k.sketch(ctx, near)
 	}
-	if !done && err == nil {
-		k.most = false
-		if k.dec, err = Decompose(ctx, near.K, k.cfg.Backend); !k.only && errors.Is(err, memory.ErrTooLarge) {
-			_, err = k.sketch(ctx, near, true)
+	if !enough && err == nil {
+		var all *Decomposition
+		switch all, err = Decompose(ctx, near.K, k.cfg.Backend); {
+		case err == nil:
+			k.dec = all
+		case k.dec != nil && errors.Is(err, memory.ErrTooLarge):
+			k.most, err = true, nil
 		}
 	}
 	if err != nil {
@@ -97,13 +99,13 @@ func (k *keeper) renew(ctx context.Context, near System) (err error) {
 	return nil
 }
 
-// sketch makes dec of leading eigenvectors, as many as the condition of the system asks for. It reports false when all
-// of them are forecast to be cheaper, unless a sketch is all that there can be.
-func (k *keeper) sketch(ctx context.Context, near System, all bool) (done bool, err error) {
+// sketch makes dec of leading eigenvectors, as many as the condition of the system asks for. It reports false when
+// these are too many.
+func (k *keeper) sketch(ctx context.Context, near System) (enough bool, err error) {
 	l := near.K.Dim()
 	s := sketch{be: k.cfg.Backend, seed: k.cfg.Seed}
-	for q := min(sketchFirst, l); ; q = min(2*q, l/2) {
-		known, err := s.grow(ctx, near.K, q)
+	for q := min(sketchFirst, l); ; q *= 2 {
+		known, err := s.grow(ctx, near.K, min(q, l))
 		if err != nil {
 			return false, err
 		}
@@ -112,25 +114,13 @@ func (k *keeper) sketch(ctx context.Context, near System, all bool) (done bool, 
 			return true, nil
 		}
 		k.dec = &Decomposition{T: s.low.U, Sigma: s.low.s}
-		if k.most = s.exhausted() || q >= l/2; k.most || !k.coarse(near) {
+		if k.most = s.exhausted(); k.most || !k.coarse(near) {
 			return true, nil
 		}
-		if !all && q >= sketchForecast && k.hopeless(near) {
+		if q >= l/sketchLast {
 			return false, nil
 		}
 	}
-}
-
-// hopeless forecasts, by a power law through its eigenvalues, whether a sketch large
-// enough for the system and iterations behind it cost more than all eigenvectors.
-func (k *keeper) hopeless(near System) bool {
-	s := k.dec.Sigma
-	q, l, r := len(s), near.K.Dim(), near.L.Rank()
-	slope := math.Log(s[q/2-1]/s[q-1]) / math.Log(float64(q)/float64(q/2))
-	enough := float64(q) * math.Pow(s[q-1]*near.L.S[0]/(k.gap(near)*near.Mu), 1/max(slope, 0.1))
-	fl, fr := float64(l), float64(r)
-	by := sketchWork(fl, enough) + usualSolves*(k.each+16*fl*enough*fr)
-	return by > DecomposeCubes*fl*fl*fl+usualSolves*gridWork(l, l, r)
 }
 
 // gap is sketchGap for the cost of a product.

@@ -1,5 +1,3 @@
-// This file computes residuals, predictions and variances of fits without each row from one decomposition of K.
-
 package sylvester
 
 import (

@@ -3,7 +3,6 @@ package sylvester_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -183,46 +182,6 @@ func TestMaskedGolden(t *testing.T) {
 	}
 }
 
-// holes are masks and weights of every kind for an l×n grid.
-func holes(rng *rand.Rand, l, n int) map[string]*linop.Cells {
-	share := func(p float64) *linop.Cells {
-		return linop.NewCells(l, n, func(int, int) bool { return rng.Float64() >= p })
-	}
-	return map[string]*linop.Cells{
-		"one cell":         linop.NewCells(l, n, func(i, j int) bool { return i != l/3 || j != n/2 }),
-		"a row":            linop.NewCells(l, n, func(i, _ int) bool { return i != 2 }),
-		"a column":         linop.NewCells(l, n, func(_, j int) bool { return j != n-1 }),
-		"rows and columns": linop.NewCells(l, n, func(i, j int) bool { return i%5 != 0 && j != 1 }),
-		"a row and a cell": linop.NewCells(l, n, func(i, j int) bool { return i != 2 && i+j != 7 }),
-		"2 %":              share(0.02),
-		"30 %":             share(0.3),
-		"60 %":             share(0.6),
-		"95 %":             share(0.95),
-		"one seen":         linop.NewCells(l, n, func(i, j int) bool { return i == 1 && j == 0 }),
-		"heterotopic":      linop.NewCells(l, n, func(i, j int) bool { return i%2 == j%2 }),
-		"staircase":        linop.NewCells(l, n, func(i, j int) bool { return i*n >= j*l }),
-		"none seen":        linop.NewCells(l, n, func(int, int) bool { return false }),
-		"weights 4":        linop.WeightedCells(l, n, func(int, int) float64 { return 4 }),
-		"by output":        linop.WeightedCells(l, n, func(_, j int) float64 { return float64(1 + 2*j) }),
-		"log-normal":       linop.WeightedCells(l, n, func(int, int) float64 { return math.Exp(rng.NormFloat64()) }),
-		"weights, holes": linop.WeightedCells(l, n, func(i, j int) float64 {
-			return float64((i + 2*j) % 4)
-		}),
-		"one heavy": linop.WeightedCells(l, n, func(i, j int) float64 {
-			if i == 3 && j == 0 {
-				return 30
-			}
-			return 1
-		}),
-		"one light": linop.WeightedCells(l, n, func(i, j int) float64 {
-			if i == 3 && j == 0 {
-				return 1e-9
-			}
-			return 1
-		}),
-	}
-}
-
 // startBeside is zero in the observed cells, and holds numbers in the others that no solver may use.
 func startBeside(cells *linop.Cells) blas.General {
 	l, n := cells.Dims()
@@ -233,69 +192,6 @@ func startBeside(cells *linop.Cells) blas.General {
 		}
 	}
 	return C
-}
-
-func TestMaskedAgainstDense(t *testing.T) {
-	rng := rand.New(rand.NewPCG(21, 22))
-	const l, n, tol = 40, 5, 1e-11
-	for _, sc := range []struct {
-		name     string
-		rank     int
-		k, mu, y float64 // scales
-	}{
-		{"full rank", n, 1, 0.05, 1},
-		{"L of rank 2", 2, 1, 0.05, 1},
-		{"L = 0", 0, 1, 0.05, 1},
-		{"easy", n, 1, 50, 1},
-		{"hard", n, 1, 1e-4, 1},
-		{"all tiny", n, 1e-100, 5e-102, 1},
-		{"all huge", n, 1e100, 5e98, 1},
-		{"Y tiny", n, 1, 0.05, 1e-100},
-		{"Y huge", n, 1, 0.05, 1e100},
-	} {
-		K := spectrum(rng, decay(l, 10*sc.k, 0.75))
-		L := outputKernel(rng, n, decay(sc.rank, 3, 0.5))
-		Y := gaussian(rng, l, n)
-		blas.Scal(sc.y, Y.Data)
-		terms := []pair{{K, denseOf(L)}}
-		for kind, cells := range holes(rng, l, n) {
-			if testing.Short() && sc.name != "full rank" && kind != "weights, holes" {
-				continue
-			}
-			want := solveDense(t, terms, sc.mu, cells, Y)
-			given := blas.Clone(Y)
-			for i := range l {
-				for j := range n {
-					if !cells.Has(i, j) {
-						given.Data[i*n+j] = math.NaN()
-					}
-				}
-			}
-			for _, name := range sylvester.Names() {
-				t.Run(fmt.Sprintf("%s/%s/%s", sc.name, kind, name), func(t *testing.T) {
-					C := startBeside(cells)
-					res, err := newMasked(t, name, cells).Solve(context.Background(), C, system(K, L, sc.mu), given,
-						sylvester.Options{Tol: tol, MaxIter: 4000})
-					if err != nil {
-						t.Fatal(err)
-					}
-					condition := 1 + 30*sc.k/sc.mu
-					if d := distance(C, want); !(d <= 10*tol*condition) {
-						t.Errorf("relative distance %g from the dense solution", d)
-					}
-					if r := maskedResidual(terms, sc.mu, cells, C, Y); !(r <= 1.01*tol) || !(res.Residual <= tol) {
-						t.Errorf("residual %g, claimed %g", r, res.Residual)
-					}
-					KC, PC := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
-					cells.Project(PC, C)
-					blas.Mul(blas.Active(), KC, false, false, K, PC)
-					if d := distance(res.KC, KC); !(d <= 1e-12) {
-						t.Errorf("KC is off by %g", d)
-					}
-				})
-			}
-		}
-	}
 }
 
 // Without holes the answer is that of the solver on the full grid, bit for bit.
@@ -505,59 +401,6 @@ func TestMaskedLimits(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMaskedErrors(t *testing.T) {
-	rng := rand.New(rand.NewPCG(29, 30))
-	K, L, Y := spectrum(rng, decay(6, 3, 0.5)), outputKernel(rng, 2, []float64{2, 1}), gaussian(rng, 6, 2)
-	bad, nan := blas.Clone(K), math.NaN()
-	bad.Data[1], bad.Data[6] = nan, nan
-	cells := linop.NewCells(6, 2, func(i, j int) bool { return i+j != 2 })
-	wrong := blas.Clone(Y)
-	wrong.Data[0] = math.Inf(1)
-	negative := blas.Clone(K)
-	blas.Scal(-1, negative.Data)
-	for _, name := range sylvester.Names() {
-		for _, c := range []struct {
-			name string
-			K    blas.General
-			L    *linop.Spectral
-			mu   float64
-			Y    blas.General
-			want []error
-		}{
-			{"mu = 0", K, L, 0, Y, []error{sylvester.ErrNotSPD}},
-			{"mu NaN", K, L, nan, Y, []error{sylvester.ErrNotSPD}},
-			{"L negative", K, outputKernel(rng, 2, []float64{1, -1}), 1, Y, []error{sylvester.ErrNotSPD}},
-			{"L NaN", K, outputKernel(rng, 2, []float64{nan}), 1, Y, []error{sylvester.ErrNotFinite}},
-			{"K NaN", bad, L, 1, Y, []error{sylvester.ErrNotFinite, sylvester.ErrNotSPD}},
-			{"K negative", negative, L, 1, Y, []error{sylvester.ErrNotSPD}},
-			{"Y infinite", K, L, 1, wrong, []error{sylvester.ErrNotFinite}},
-		} {
-			t.Run(name+"/"+c.name, func(t *testing.T) {
-				_, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(6, 2),
-					system(c.K, c.L, c.mu), c.Y, sylvester.Options{})
-				for _, want := range c.want {
-					if errors.Is(err, want) {
-						return
-					}
-				}
-				t.Errorf("error %v, want one of %v", err, c.want)
-			})
-		}
-		_, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(6, 2), system(K, L, 1), Y,
-			sylvester.Options{Tol: nan})
-		if !errors.Is(err, sylvester.ErrNotFinite) {
-			t.Errorf("%s: NaN tolerance: error %v", name, err)
-		}
-	}
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic for a shape mismatch")
-		}
-	}()
-	_, _ = newMasked(t, "auto", cells).Solve(context.Background(), blas.NewGeneral(6, 3), system(K, L, 1), Y,
-		sylvester.Options{})
 }
 
 // Weights that vary by orders of magnitude cost few more solves on the full grid than missing cells do.

@@ -11,121 +11,67 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// meanField solves P·𝒦(P·B) + μ·B = Y on Ω, P = diag(√w), by conjugate gradients in the inner product of 𝒦, the map
-// C ↦ K·C·L or a sum of such. With E·A = P∘(A·Vᵀ), for L = V·Vᵀ with the n×r V or, for a sum, V = I, it is
+// meanField solves P·(K·(P·B)·L) + μ·B = Y on Ω, P = diag(√w), by conjugate gradients in the inner product of K. With
+// L = V·Vᵀ for the n×r V, and E·A = P∘(A·Vᵀ), it is
 //
-//	μ·A + Eᵀ·E·𝒦A = Eᵀ·Y,   B = (Y − E·𝒦A)/μ,   A = Eᵀ·B,
+//	μ·A + Eᵀ·E·K·A = Eᵀ·Y,   B = (Y − E·K·A)/μ,   A = Eᵀ·B,
 //
-// with 𝒦A = K·A for one term: a system that a product with 𝒦 makes symmetric and positive definite. Its preconditioner
-// is the inverse of A ↦ μ·A + w̄∘(K·A·L) with the mean weight w̄ of each column, on leading eigenvectors of K. On the
-// cells themselves such an inverse would not be positive definite. An iteration multiplies 𝒦 once, and q eigenvectors
-// by r columns: 4·l·q·r + 4·l·n·r flops beside the product.
+// a system of l×r numbers that a product with K makes symmetric and positive definite. Its preconditioner is the
+// inverse of A ↦ μ·A + K·A·Λ on leading eigenvectors of K, where Λ = Vᵀ·diag(w̄)·V with the mean weight w̄ of each
+// column, and V is turned so that Λ is diagonal. On the cells themselves such an inverse would not be positive
+// definite. An iteration multiplies K and q eigenvectors by r columns: 2·l²·r + 4·l·q·r + 4·l·n·r flops.
 //
 // Of cells that are balanced ([linop.Cells.Balanced]) the system is that between projections,
-// Q·P·𝒦(P·B) + μ·B = Q·Y, whose solution has sums Σ_i √w·B of 0.
+// Q·P·(K·(P·B)·L) + μ·B = Q·Y, whose solution has sums Σ_i √w·B of 0.
 //
-// Scratch: eight blocks of the size of A, and one of that of B.
+// Scratch: 8·l·r + l·n floats.
 type meanField struct {
 	be      blas.Backend
-	cells   *linop.Cells // nil for all, of weight 1
+	cells   *linop.Cells
 	mu      float64
-	apply   func(dst, A blas.General) // 𝒦
-	columns int                       // that it multiplies by any K
+	K       linop.Operator
+	V       blas.General
+	lambda  []float64 // Λ
+	leading lowRank   // of K
 
-	V       blas.General // without rows for V = I
-	lambda  []float64    // of the mean weights, one for each column of F
-	leading lowRank      // of K
-	F, H    blas.General // n×r: Fᵀ·diag(w̄)·F = Λ, and diag(w̄)·F·Λ⁻¹; unless V is F
-
-	KA, R, KR, before  blas.General // 𝒦 times the iterate, the residual, and that before it
-	Z, KZ, P, KP       blas.General // the preconditioned residual, the direction, and their products with 𝒦
-	coordinates, AF, G blas.General
-	PF                 blas.General // P∘F, l×n
-	measured           bool         // KR is of the solution
+	KA, R, KR, before blas.General // K times the iterate, the residual, its product with K, and the one before it
+	Z, KZ, P, KP      blas.General // the preconditioned residual, the direction, and their products with K
+	coordinates       blas.General
+	PF                blas.General // P∘F, l×n
+	measured          bool         // KR is of the solution
 }
 
 // idleIterations is how many iterations may pass without a lower residual.
 const idleIterations = 20
 
 // set is for a system. The caller gives it the leading pairs of K.
-func (m *meanField) set(be blas.Backend, t *cellSystem) (err error) {
-	m.be, m.cells, m.mu, m.apply, m.columns = be, t.cells, t.near.Mu, t.apply, t.columns
-	mean := make([]float64, t.near.L.Dim())
-	l := t.near.K.Dim()
-	if t.cells == nil {
-		for j := range mean {
-			mean[j] = 1
-		}
-	} else {
-		t.cells.Each(func(_, j int, root float64) { mean[j] += root * root / float64(l) })
-	}
-	if m.F, m.lambda, err = turned(be, t.near.L, mean); err != nil {
-		return err
-	}
-	columns := len(m.lambda)
-	if m.V, m.H = m.F, (blas.General{}); !t.same || t.cells == nil {
-		m.V, columns = blas.General{}, len(mean)
-		m.inverse(mean)
-	}
-	for _, a := range []*blas.General{&m.KA, &m.R, &m.KR, &m.before, &m.Z, &m.KZ, &m.P, &m.KP} {
-		*a = blas.Reshape(*a, t.near.K.Dim(), columns)
-	}
-	m.PF = blas.Reshape(m.PF, t.near.K.Dim(), len(mean))
-	return nil
-}
-
-// inverse makes H.
-func (m *meanField) inverse(mean []float64) {
-	m.H = blas.Like(m.F)
-	blas.ScaleRows(m.H, mean, m.F)
-	inverse := make([]float64, len(m.lambda))
-	for b, v := range m.lambda {
-		if inverse[b] = 1 / v; !(v > 0x1p-50*floats.Max(m.lambda)) { // by rounding
-			inverse[b] = 0
-		}
-	}
-	blas.ScaleColumns(m.H, inverse)
-}
-
-// turned is the n×r F with L = F·Fᵀ for which Fᵀ·diag(mean)·F is diagonal, and that diagonal.
-func turned(be blas.Backend, L *linop.Spectral, mean []float64) (F blas.General, lambda []float64, err error) {
-	V, weighted := L.Factor(), blas.NewGeneral(L.Dim(), L.Rank())
+func (m *meanField) set(be blas.Backend, t *cellSystem) error {
+	m.be, m.cells, m.mu, m.K = be, t.cells, t.near.Mu, t.near.K
+	l, n, r := t.near.K.Dim(), t.near.L.Dim(), t.near.L.Rank()
+	mean := make([]float64, n)
+	t.cells.Each(func(_, j int, root float64) { mean[j] += root * root / float64(l) })
+	V, weighted := t.near.L.Factor(), blas.NewGeneral(n, r)
 	blas.ScaleRows(weighted, mean, V)
 	Q := blas.Product(be, true, false, V, weighted)
 	blas.Symmetrize(Q)
-	lambda = make([]float64, L.Rank())
-	if err := be.Syevd(Q, lambda); err != nil {
-		return F, nil, err
+	m.lambda = make([]float64, r)
+	if err := be.Syevd(Q, m.lambda); err != nil {
+		return err
 	}
-	for b, v := range lambda {
-		lambda[b] = max(v, 0) // negative by rounding
+	for b, v := range m.lambda {
+		m.lambda[b] = max(v, 0) // negative by rounding
 	}
-	return blas.Product(be, false, false, V, Q), lambda, nil
-}
-
-// precondition computes dst ≈ (μ·I + Eᵀ·E·𝒦)⁻¹·R. For a sum, with a the solution for R·F by the leading pairs of K, it
-// is (R − (R·F − μ·a)·Hᵀ)/μ.
-func (m *meanField) precondition(dst, R blas.General) {
-	if m.H.Rows == 0 {
-		m.leading.guess(m.be, dst, R, &m.coordinates, m.lambda, m.mu)
-		return
+	m.V = blas.Product(be, false, false, V, Q)
+	for _, a := range []*blas.General{&m.KA, &m.R, &m.KR, &m.before, &m.Z, &m.KZ, &m.P, &m.KP} {
+		*a = blas.Reshape(*a, l, r)
 	}
-	m.AF, m.G = blas.Reshape(m.AF, R.Rows, m.F.Cols), blas.Reshape(m.G, R.Rows, m.F.Cols)
-	blas.Mul(m.be, m.AF, false, false, R, m.F)
-	m.leading.guess(m.be, m.G, m.AF, &m.coordinates, m.lambda, m.mu)
-	blas.AddScaled(m.AF, -m.mu, m.G)
-	blas.Copy(dst, R)
-	blas.Gemm(m.be, false, true, -1, m.AF, m.H, 1, dst)
-	blas.Scal(1/m.mu, dst.Data)
+	m.PF = blas.Reshape(m.PF, l, n)
+	return nil
 }
 
 // spread computes PF = Q·P∘(G·Vᵀ), which is E·G.
 func (m *meanField) spread(G blas.General) {
-	if m.V.Rows == 0 {
-		blas.Copy(m.PF, G)
-	} else {
-		blas.Mul(m.be, m.PF, false, true, G, m.V)
-	}
+	blas.Mul(m.be, m.PF, false, true, G, m.V)
 	m.cells.Project(m.PF, m.PF)
 	m.cells.Balance(m.PF)
 }
@@ -133,16 +79,12 @@ func (m *meanField) spread(G blas.General) {
 // gather computes dst = (P∘X)·V, which is Eᵀ·X for an X that Q leaves as it is. PF is overwritten, and may be X.
 func (m *meanField) gather(dst, X blas.General) {
 	m.cells.Project(m.PF, X)
-	if m.V.Rows == 0 {
-		blas.Copy(dst, m.PF)
-		return
-	}
 	blas.Mul(m.be, dst, false, false, m.PF, m.V)
 }
 
 // solve improves B for the right side Y until the residual is at most opt.Tol. Each check of that recomputes it by its
-// definition, and leaves 𝒦EᵀB in KR. sure says that the leading pairs are those of the present K. pace is the number of
-// iterations for each factor e of √⟨R, 𝒦M⁻¹R⟩, 0 where that has not fallen by one.
+// definition, and leaves K·EᵀB in KR. sure says that the leading pairs are those of the present K. pace is the number
+// of iterations for each factor e of √⟨R, K·M⁻¹R⟩, 0 where that has not fallen by one.
 func (m *meanField) solve(ctx context.Context, B, Y blas.General, sure bool, opt Options, res *Result) (
 	iterations int, pace float64, err error,
 ) {
@@ -165,7 +107,7 @@ func (m *meanField) solve(ctx context.Context, B, Y blas.General, sure bool, opt
 	lowest, idle := math.Inf(1), 0
 	flat := false // the curvature of a direction is within rounding of 0
 	for iter := 1; ; iter++ {
-		m.precondition(m.Z, m.R)
+		m.leading.guess(m.be, m.Z, m.R, &m.coordinates, m.lambda, m.mu)
 		m.multiply(m.KZ, m.Z, res)
 		energy := blas.Inner(m.R, m.KZ)
 		if !finite(energy) {
@@ -218,11 +160,11 @@ func (m *meanField) solve(ctx context.Context, B, Y blas.General, sure bool, opt
 	}
 }
 
-// multiply computes dst = 𝒦A.
+// multiply computes dst = K·A.
 func (m *meanField) multiply(dst, A blas.General, res *Result) {
-	m.apply(dst, A)
+	m.K.Apply(dst, A)
 	res.Iter++
-	res.Columns += m.columns
+	res.Columns += A.Cols
 }
 
 // advance takes the step along P, and reports whether rounding leaves none. Z is overwritten.
@@ -253,7 +195,7 @@ func (m *meanField) negative(v float64, x, y, Ky blas.General) bool {
 	return math.IsNaN(v) || v < -0x1p-22*size*blas.Frob(x)
 }
 
-// solution computes B = (Y − E·𝒦A)/μ.
+// solution computes B = (Y − E·K·A)/μ.
 func (m *meanField) solution(B, Y blas.General) {
 	m.spread(m.KA)
 	blas.Copy(B, Y)
@@ -261,7 +203,7 @@ func (m *meanField) solution(B, Y blas.General) {
 	blas.Scal(1/m.mu, B.Data)
 }
 
-// measure computes the residual of B, and leaves it in PF with the other sign, and 𝒦EᵀB in KR. before is overwritten.
+// measure computes the residual of B, and leaves it in PF with the other sign, and K·EᵀB in KR. before is overwritten.
 func (m *meanField) measure(B, Y blas.General, res *Result) {
 	m.gather(m.before, B)
 	m.multiply(m.KR, m.before, res)

@@ -1,5 +1,3 @@
-// This file is the solver nystrom: conjugate gradients preconditioned by a randomized sketch of K.
-
 package sylvester
 
 import (

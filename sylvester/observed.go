@@ -1,5 +1,3 @@
-// This file factorizes the matrix of the observed cells, and solves for cells that are nearly those of a factor.
-
 package sylvester
 
 import (
@@ -73,8 +71,8 @@ func (c *cellMatrix) scatter(x blas.General, src []float64) {
 	}
 }
 
-// observedFactor is what [Factor] returns, in memory that it keeps: with an eighth more rows where they are more than in
-// a call before.
+// observedFactor is what [Factor] returns, in memory that it keeps: with an eighth more rows where they are more than
+// in a call before.
 type observedFactor struct {
 	cellMatrix
 	be     blas.Backend
@@ -83,10 +81,10 @@ type observedFactor struct {
 	v      blas.General
 }
 
-// Factor is the inverse of the matrix of the observed cells Ω of sys, √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i = i′, j = j′], on
-// the row-major vec of l×n matrices, one column at a time: 0 outside Ω. It is by Cholesky's factor: |Ω|³/3 flops, and
-// 2|Ω|² for each product. Memory: |Ω|² + l² + n·|Ω| + n² floats. The error is that of a [Solver] for a matrix that is not
-// positive definite or finite, of a limit of memory, or of ctx.
+// Factor is the inverse of the matrix of the observed cells Ω of sys, √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i = i′, j = j′],
+// on the row-major vec of l×n matrices, one column at a time: 0 outside Ω. It is by Cholesky's factor: |Ω|³/3 flops,
+// and 2|Ω|² for each product. Memory: |Ω|² + l² + n·|Ω| + n² floats. The error is that of a [Solver] for a matrix
+// that is not positive definite or finite, of a limit of memory, or of ctx.
 func Factor(ctx context.Context, be blas.Backend, sys System) (linop.Operator, error) {
 	o := new(observedFactor)
 	return o, o.set(ctx, be, sys, sys.Cells)

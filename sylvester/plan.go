@@ -1,5 +1,3 @@
-// This file holds the fitted constants of the package, and the cost of each method.
-
 package sylvester
 
 import (

@@ -1,5 +1,3 @@
-// This file holds the solvers cg and rotated, and what methods share of conjugate gradients.
-
 package sylvester
 
 import (

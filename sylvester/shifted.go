@@ -1,5 +1,3 @@
-// This file runs conjugate gradients on many shifted systems side by side.
-
 package sylvester
 
 import (

@@ -1,5 +1,3 @@
-// This file approximates K by a randomized Nyström method, and shows callers the sketch that a solve would begin with.
-
 package sylvester
 
 import (

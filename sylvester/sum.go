@@ -1,5 +1,3 @@
-// This file solves systems with a sum of separable kernels.
-
 package sylvester
 
 import (
@@ -21,10 +19,10 @@ import (
 //
 //	K̄⊗L̄ + μI,   L̄ = Σ_j L_j,   K̄ = Σ_j w_j·K_j,   w_j = tr L_j/Σ_i tr L_i,
 //
-// in which weights of cells count by their means, until a factor for the cells pays; see [Solver]. Where the L_j are
-// multiples of one matrix it is the system itself. An iteration multiplies every K_j by rank(L_j) columns, and adds two
-// products by leading eigenvectors of K̄. The less the L_j have in common, the more iterations there are;
-// docs/decisions/2026-11-27-constants.md counts them.
+// by leading eigenvectors of K̄ and, with weights, by a factor of leading pairs of eigenvectors cut down to the
+// cells. Where the L_j are multiples of one matrix it is the system itself. An iteration multiplies every K_j by
+// rank(L_j) columns, and adds two products by leading eigenvectors of K̄. The less the L_j have in common, the more
+// iterations there are; docs/decisions/2026-11-27-constants.md counts them.
 //
 // It keeps scratch and the decomposition of K̄, which serves until weights or kernels
 // have changed so much that a new one is forecast to be faster; it serves one
@@ -57,9 +55,8 @@ func (s *Sum) Reweigh(cells *linop.Cells) {
 }
 
 func (s *Sum) take(cells *linop.Cells) {
-	s.cells, s.mask.Cells = nil, cells
-	if cells != nil && !(cells.Complete() && !cells.IsBalanced()) {
-		s.cells = cells
+	if s.cells = cells; cells != nil && cells.Complete() && !cells.IsBalanced() {
+		s.cells = nil
 	}
 }
 
@@ -73,15 +70,15 @@ func (s *Sum) Invalidate() { s.by.invalidate() }
 // Solve reads C as the starting point and overwrites it by the solution for the given terms and μ > 0. Y is read on Ω
 // only. A nil error means that Result.Residual, ‖P·(ΣK_j·(P·C)·L_j) + μC − Y‖_F/‖Y‖_F on Ω computed by its definition,
 // is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, Options.Single and
-// Options.Fitted have no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum; ctx is looked
-// at before every one, and a cancelled solve ends within two more.
+// Options.Fitted have no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum; ctx is
+// looked at before every one, and a cancelled solve ends within two more.
 func (s *Sum) Solve(
 	ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options,
 ) (Result, error) {
 	res := Result{Solver: "sum", Residual: math.NaN()}
 	s.check(C, terms, Y)
-	s.op.Terms, s.op.Mu, s.mask.Mu = append(s.op.Terms[:0], terms...), mu, mu
-	t := &cellSystem{cells: s.cells, A: &s.op, apply: s.op.ApplyMatrix}
+	s.op.Terms, s.op.Mu, s.mask.Mu, s.mask.Cells = append(s.op.Terms[:0], terms...), mu, mu, s.cells
+	t := &cellSystem{cells: s.cells, A: &s.op}
 	if s.cells != nil {
 		s.op.Mu, t.A = 0, s.cells.Between(&s.mask)
 	}
@@ -103,8 +100,8 @@ func (s *Sum) check(C blas.General, terms []linop.Term, Y blas.General) {
 		panic("sylvester: a sum of no terms")
 	}
 	ok := C.Rows == Y.Rows && C.Cols == Y.Cols
-	if s.mask.Cells != nil {
-		l, n := s.mask.Cells.Dims()
+	if s.cells != nil {
+		l, n := s.cells.Dims()
 		ok = ok && l == Y.Rows && n == Y.Cols
 	}
 	for _, t := range terms {

@@ -29,19 +29,19 @@
 // with the factors they have. [Tridiagonal] is K reduced once, for solves with many
 // shifts; [BartelsStewart] solves the equation with general square matrices.
 //
-// Where cells of Y are missing or have weights, all of them solve P·(K·(P·C)·L) + μ·C = Y; see [System]. Rows and columns
-// without an observed cell are left out, unless [Config].Reweighted, and where the rest has weights that are one number for
-// each column, the solver does it all. Otherwise conjugate gradients with the mean weights, behind leading
-// eigenvectors of K, go on until they have cost as much as a factor: of the matrix of the observed cells, or of leading
-// pairs of eigenvectors of K and L cut down to these (mathematics.md §11). The names then say this:
+// Where cells of Y are missing or have weights, all of them solve P·(K·(P·C)·L) + μ·C = Y; see [System]. Rows without
+// an observed cell are left out, unless [Config].Reweighted, and where the rest has weight 1, the solver does it all.
+// Otherwise conjugate gradients with the mean weights, behind leading eigenvectors of K, go on until they have cost
+// as much as a factor: of the matrix of the observed cells, or of leading pairs of eigenvectors of K and L cut down
+// to these (mathematics.md §11). The names then say this:
 //
 //   - eigen: all eigenvectors of K, kept for a nearby K until iterations have doubled; auto takes leading ones from the
 //     order 400 on, where they are forecast to do, and nystrom always;
 //   - cholesky: Cholesky's factor of the matrix of the observed cells, where these are at most 3000, or twice the rows;
 //   - cg: conjugate gradients on the cells without a preconditioner, for comparison.
 //
-// [Sum] solves P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y in the same way, and [LeaveOut] tells what the solution would be without
-// each row, from a [Decomposition] of K.
+// [Sum] solves P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y behind a separable system, and [LeaveOut] tells what the solution
+// would be without each row, from a [Decomposition] of K.
 //
 // docs/performance.md compares the solvers in seconds;
 // docs/decisions/2026-11-29-pay-as-you-go.md says what auto promises and why, 2026-11-29-one-engine.md how systems of
@@ -63,10 +63,11 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// System is the map C ↦ P·(K·(P·C)·L) + Mu·C on N×n matrices that are 0 outside Ω, with P = diag(√w) for the weights w of
-// the cells, 0 of a missing one, and the cells Ω of positive weight (mathematics.md §11, §15). For weights 0 and 1, P is
-// the projection on Ω. With the right side Y = √w∘T, P·C minimises Σ w·(T − K·B·L)² + Mu·tr(BᵀKBL) over B. For cells that
-// are balanced ([linop.Cells.Balanced]) it is the map between projections Q, Q·P·(K·(P·C)·L) + Mu·C, and Y is Q·Y.
+// System is the map C ↦ P·(K·(P·C)·L) + Mu·C on N×n matrices that are 0 outside Ω, with P = diag(√w) for the weights
+// w of the cells, 0 of a missing one, and the cells Ω of positive weight (mathematics.md §11, §15). For weights 0 and
+// 1, P is the projection on Ω. With the right side Y = √w∘T, P·C minimises Σ w·(T − K·B·L)² + Mu·tr(BᵀKBL) over B.
+// For cells that are balanced ([linop.Cells.Balanced]) it is the map between projections Q, Q·P·(K·(P·C)·L) + Mu·C,
+// and Y is Q·Y.
 type System struct {
 	K     linop.Operator  // N×N, symmetric positive semidefinite
 	L     *linop.Spectral // n×n output kernel
@@ -86,8 +87,8 @@ type Options struct {
 	// double precision.
 	Single bool
 	Trace  func(Step) error `json:"-"`
-	// Fitted, unless it is the zero value, is N×n memory that gets K·(P·C)·L of the solution. Result.KC of a system with
-	// cells is then empty, which may save a product with K.
+	// Fitted, unless it is the zero value, is N×n memory that gets K·(P·C)·L of the solution. Result.KC of a system
+	// with cells is then empty, which may save a product with K.
 	Fitted blas.General `json:"-"`
 }
 
@@ -122,8 +123,8 @@ type Result struct {
 
 	Single bool // K was taken in single precision, see Options.Single
 
-	// KC is K·(P·C) at the returned C (N×n). It lies in the solver's memory and is valid until its next call. A cancelled
-	// solve of a system with cells leaves it empty.
+	// KC is K·(P·C) at the returned C (N×n). It lies in the solver's memory and is valid until its next call. A
+	// cancelled solve of a system with cells leaves it empty.
 	KC blas.General `json:"-"`
 }
 
@@ -159,8 +160,8 @@ type Solver interface {
 type Config struct {
 	Backend blas.Backend `json:"-"` // nil means blas.Active()
 	Seed    uint64       // of the randomized preconditioner
-	// Reweighted says that weights of cells change from call to call, so that factors which serve the same cells alone do
-	// not pay.
+	// Reweighted says that weights of cells change from call to call, so that factors which serve the same cells
+	// alone do not pay.
 	Reweighted bool
 	// Like is a solver of [New] for the same K, whose decomposition of that serves the new one too; nil for none.
 	Like Solver `json:"-"`
@@ -195,8 +196,7 @@ func New(name string, cfg Config) (Solver, error) {
 	s.cfg, s.cfg.Like = cfg, nil
 	if ok && like.byCells != nil {
 		s.byCells = newWeighted(name, s.cfg)
-		known := &like.byCells.by
-		s.byCells.by.keep.dec, s.byCells.by.keep.stale, s.byCells.by.chol.K = known.keep.dec, known.keep.stale, known.chol.K
+		s.byCells.by.share(&like.byCells.by)
 	}
 	return s, nil
 }
@@ -321,7 +321,9 @@ func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.G
 }
 
 // solveAll is Solve for all cells of weight 1.
-func (s *solver) solveAll(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+func (s *solver) solveAll(
+	ctx context.Context, C blas.General, sys System, Y blas.General, opt Options,
+) (Result, error) {
 	err := s.begin(C, sys, Y, opt)
 	switch {
 	case err != nil:

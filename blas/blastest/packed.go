@@ -1,6 +1,4 @@
-// This file tests packed symmetric matrices.
-
-package blas_test
+package blastest
 
 import (
 	"fmt"

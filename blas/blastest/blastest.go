@@ -1,4 +1,7 @@
-package blas_test
+// Package blastest is the conformance suite of package blas: every backend passes it. Results are compared with gonum's
+// within rounding bounds that scale with the operands; memory outside a result is NaN before and must be NaN after, memory
+// that an operation has no business to read is NaN throughout.
+package blastest
 
 import (
 	"fmt"
@@ -14,10 +17,8 @@ import (
 	"github.com/iokl/iokl/internal/base/race"
 )
 
-// conformance is what every backend passes. Results are compared with gonum's within rounding bounds that scale
-// with the operands; memory outside a result is NaN before and must be NaN after,
-// memory that an operation has no business to read is NaN throughout.
-func conformance(t *testing.T, be blas.Backend) {
+// Run runs the suite.
+func Run(t *testing.T, be blas.Backend) {
 	t.Run("Gemm", func(t *testing.T) { gemm(t, be) })
 	t.Run("Gemm32", func(t *testing.T) { gemm32(t, be) })
 	t.Run("Symm", func(t *testing.T) { symm(t, be) })

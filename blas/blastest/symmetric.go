@@ -1,6 +1,4 @@
-// This file tests operations on symmetric and triangular matrices, products with vectors, and that wrong shapes panic.
-
-package blas_test
+package blastest
 
 import (
 	"fmt"
