@@ -12,7 +12,7 @@ import (
 // case sylvester of mklbench measures the time of auto beside that of every method.
 const (
 	// Which methods auto looks at.
-	directOrder   = 64   // order up to which a direct method is taken at once
+	directOrder   = 128  // order up to which a direct method is taken at once
 	directOutputs = 3    // multiple of the order from which many outputs do the same,
 	directMost    = 1000 // up to this order
 	sketchOutputs = 2    // outputs up to which a caller has no use for a sketch
