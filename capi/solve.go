@@ -129,7 +129,9 @@ func iokl_solve_sylvester(
 			if err != nil {
 				return host.Input("%v", err)
 			}
-			sys := sylvester.System{K: linop.NewDense(m[0], nil), L: S, Mu: float64(mu), Cells: linop.ObservedCells(m[2])}
+			sys := sylvester.System{
+				K: linop.NewDense(m[0], nil), L: S, Mu: float64(mu), Cells: linop.ObservedCells(m[2]),
+			}
 			r, err := s.Solve(context.Background(), dst.RawMatrix(), sys, m[2], sylvester.Options{Tol: float64(tol)})
 			tell(r.Residual, r.Iter)
 			return err

@@ -1,6 +1,6 @@
 // Package blastest is the conformance suite of package blas: every backend passes it. Results are compared with gonum's
-// within rounding bounds that scale with the operands; memory outside a result is NaN before and must be NaN after, memory
-// that an operation has no business to read is NaN throughout.
+// within rounding bounds that scale with the operands; memory outside a result is NaN before and must be NaN after,
+// memory that an operation has no business to read is NaN throughout.
 package blastest
 
 import (
