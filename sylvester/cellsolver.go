@@ -120,7 +120,7 @@ func (s *cellSolver) solve(ctx context.Context, t *cellSystem, opt Options, res 
 		return s.run(ctx, t, nil, opt, res)
 	}
 	exact := s.exactCost(t)
-	expected := max(4*usualSolves, float64(s.keep.last))*s.meanCost(t) + s.here
+	expected := max(expectedIterations, float64(s.keep.last))*s.meanCost(t) + s.here
 	if s.name == "cholesky" || s.chol.mu == t.near.Mu && s.chol.cells == t.cells { // asked for, or there
 		expected = math.Inf(1)
 	}
@@ -173,7 +173,7 @@ func (s *cellSolver) kept(ctx context.Context, t *cellSystem, opt Options, res *
 		limit = min(limit, int((f.build+s.keep.renewal(s.x.Rows))/each))
 	}
 	err = ErrNotConverged
-	if s.present || limit > usualSolves {
+	if s.present || limit > fewIterations {
 		limited := opt
 		limited.MaxIter = limit
 		err = s.behindPairs(ctx, t, limited, res)
@@ -232,7 +232,7 @@ func (s *cellSolver) last(ctx context.Context, t *cellSystem, opt Options, res *
 func (s *cellSolver) byMeans(ctx context.Context, t *cellSystem, limit float64, opt Options, res *Result) error {
 	within, each := opt.after(res), s.meanCost(t)
 	if limit /= each; limit < float64(within.MaxIter) {
-		if limit < usualSolves {
+		if limit < fewIterations {
 			return ErrNotConverged
 		}
 		within.MaxIter = int(limit)
