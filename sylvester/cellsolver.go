@@ -18,8 +18,7 @@ import (
 // takes over: Cholesky's of the matrix of the observed cells where that is the cheaper one ([observedFactor]), else
 // that of leading pairs cut down to the cells ([cellFactor]). So a solve costs at most about twice what the better of
 // both does, the decomposition apart. A factor of pairs serves later systems with the same cells as long as its
-// iterations cost less than another one; Cholesky's those of the same K, L and μ, with a border where few cells
-// differ ([cellBorder]).
+// iterations cost less than another one; Cholesky's only the same K, L and μ.
 type cellSolver struct {
 	cfg   Config
 	name  string
@@ -27,7 +26,6 @@ type cellSolver struct {
 	mean  meanField
 	pairs cellFactor
 	chol  observedFactor
-	few   cellBorder
 	work  cg.Workspace
 
 	x, b         blas.General // contiguous C and Q·P_Ω·Y
@@ -122,11 +120,11 @@ func (s *cellSolver) solve(ctx context.Context, t *cellSystem, opt Options, res 
 		return s.run(ctx, t, nil, opt, res)
 	}
 	exact := s.exactCost(t)
-	expected := max(4*usualSolves, float64(s.keep.last))*s.meanCost(t) + s.here
-	if done, err := s.bordered(ctx, t, opt, res, min(1, expected/exact)); done || err != nil {
-		return err
+	expected := max(expectedIterations, float64(s.keep.last))*s.meanCost(t) + s.here
+	if s.name == "cholesky" || s.chol.mu == t.near.Mu && s.chol.cells == t.cells { // asked for, or there
+		expected = math.Inf(1)
 	}
-	if exact < expected || s.name == "cholesky" && !math.IsInf(exact, 1) {
+	if exact < expected {
 		if done, err := s.direct(ctx, t, opt, res); done || err != nil {
 			return err
 		}
@@ -149,48 +147,6 @@ func (s *cellSolver) same(t *cellSystem) {
 		s.pairs.made = nil
 		s.of, s.since = t.cells, 0
 	}
-}
-
-// complete solves a sum without weights, preconditioned by the inverse of the separable system,
-// R/μ + (X − R·V/μ)·Vᵀ for L = V·diag(ρ)·Vᵀ and the solutions X for the columns of R·V.
-func (s *cellSolver) complete(ctx context.Context, t *cellSystem, opt Options, res *Result) error {
-	var RV, X, work blas.General
-	l, L, mu, be := s.x.Rows, t.near.L, t.near.Mu, s.cfg.Backend
-	RV, X = blas.NewGeneral(l, L.Rank()), blas.NewGeneral(l, L.Rank())
-	var leading lowRank
-	inverse := onMatrices(l, s.x.Cols, func(dst, R blas.General) {
-		blas.Mul(be, RV, false, false, R, L.V)
-		leading.guess(be, X, RV, &work, L.S, mu)
-		blas.AddScaled(X, -1/mu, RV)
-		blas.CopyScaled(dst, 1/mu, R)
-		blas.Gemm(be, false, true, 1, X, L.V, 1, dst)
-	})
-	for {
-		if err := s.keep.prepare(ctx, t.near); err != nil {
-			return err
-		}
-		leading = s.keep.leading(t.near)
-		stale := s.keep.stale
-		err := s.run(ctx, t, inverse, opt.after(res), res)
-		if !errors.Is(err, ErrNotConverged) || !stale || res.Iter >= opt.MaxIter {
-			return err
-		}
-		s.keep.dec = nil
-	}
-}
-
-// sum solves a sum by a factor of pairs of the separable system.
-func (s *cellSolver) sum(ctx context.Context, t *cellSystem, opt Options, res *Result) error {
-	if done, err := s.kept(ctx, t, opt, res); done || err != nil {
-		return err
-	}
-	if s.keep.stale {
-		s.keep.dec = nil
-	}
-	if err := s.keep.prepare(ctx, t.near); err != nil {
-		return err
-	}
-	return s.byPairs(ctx, t, opt, res)
 }
 
 // prepare makes the leading pairs of K, unless those that are kept serve.
@@ -217,7 +173,7 @@ func (s *cellSolver) kept(ctx context.Context, t *cellSystem, opt Options, res *
 		limit = min(limit, int((f.build+s.keep.renewal(s.x.Rows))/each))
 	}
 	err = ErrNotConverged
-	if s.present || limit > usualSolves {
+	if s.present || limit > fewIterations {
 		limited := opt
 		limited.MaxIter = limit
 		err = s.behindPairs(ctx, t, limited, res)
@@ -276,7 +232,7 @@ func (s *cellSolver) last(ctx context.Context, t *cellSystem, opt Options, res *
 func (s *cellSolver) byMeans(ctx context.Context, t *cellSystem, limit float64, opt Options, res *Result) error {
 	within, each := opt.after(res), s.meanCost(t)
 	if limit /= each; limit < float64(within.MaxIter) {
-		if limit < usualSolves {
+		if limit < fewIterations {
 			return ErrNotConverged
 		}
 		within.MaxIter = int(limit)
@@ -315,48 +271,32 @@ func (s *cellSolver) meanCost(t *cellSystem) float64 {
 }
 
 // exactCost is what Cholesky's factor of the observed cells costs, +Inf where it takes more memory than there is, or
-// than eigenvectors of K, and for sums.
+// than eigenvectors of K.
 func (s *cellSolver) exactCost(t *cellSystem) float64 {
 	N, l, n := t.cells.Count(), float64(s.x.Rows), float64(s.x.Cols)
 	fN := float64(N)
-	if !t.same || N > mostPairs(s.x.Rows) || memory.Check("", 8*(4./3*fN*fN+l*l+n*(n+fN)), "") != nil {
+	if N > mostPairs(s.x.Rows) || memory.Check("", 8*(4./3*fN*fN+l*l+n*(n+fN)), "") != nil {
 		return math.Inf(1)
 	}
 	return costsOf(s.cfg.Backend).cholesky(N, 1, 1)
 }
 
-// bordered solves by Cholesky's factor of cells before where few differ, at a cost of up to that share of a new one,
-// and reports false where it does not.
-func (s *cellSolver) bordered(ctx context.Context, t *cellSystem, opt Options, res *Result, share float64) (
-	done bool, err error,
-) {
-	if s.chol.mu != t.near.Mu {
-		return false, nil
-	}
-	s.chol.be = blas.Until(ctx, s.cfg.Backend) // that before may have ended with its context
-	if s.few.set(&s.chol, t.cells, share) && s.refine(ctx, t, opt, res, s.few.Apply) {
-		return true, nil
-	}
-	return false, ctx.Err()
-}
-
-// direct solves by Cholesky's factor, and reports false where rounding leaves none that solves the system.
+// direct solves by Cholesky's factor, in few rounds of refinement, and reports false where rounding leaves none that solves the system.
 func (s *cellSolver) direct(ctx context.Context, t *cellSystem, opt Options, res *Result) (done bool, err error) {
-	s.few.spent, s.here = 0, 0
-	if err := s.chol.set(ctx, blas.Until(ctx, s.cfg.Backend), t.near, t.cells); err != nil {
+	if s.here = 0; s.chol.mu == t.near.Mu && s.chol.cells == t.cells {
+		s.chol.be = blas.Until(ctx, s.cfg.Backend) // that before may have ended with its context
+	} else if err := s.chol.set(ctx, blas.Until(ctx, s.cfg.Backend), t.near, t.cells); err != nil {
 		if ctx.Err() == nil && errors.Is(err, ErrNotSPD) {
 			return false, nil
 		}
 		return false, cmp.Or(ctx.Err(), err)
 	}
-	return s.refine(ctx, t, opt, res, s.chol.Apply), nil
+	return s.refine(ctx, t, opt, res), nil
 }
 
-// refine solves by the inverse of a matrix near that of the system, from 0, and reports whether that has reached
-// the tolerance.
-func (s *cellSolver) refine(
-	ctx context.Context, t *cellSystem, opt Options, res *Result, inverse func(dst, x blas.General),
-) bool {
+// refine solves by Cholesky's factor, from 0, and reports whether that has reached the tolerance.
+func (s *cellSolver) refine(ctx context.Context, t *cellSystem, opt Options, res *Result) bool {
+	inverse := s.chol.Apply
 	if t.cells.IsBalanced() {
 		var ok bool
 		if inverse, ok = balanced(s.cfg.Backend, inverse, t.cells); !ok {

@@ -25,13 +25,13 @@ type keeper struct {
 	fresh float64 // and in the first one after dec was made; 0 where it is not known
 }
 
-// These decide between methods only. They are of the size that docs/decisions/2026-11-22-missing-cells.md measures;
-// docs/decisions/2026-11-27-constants.md says what half and twice of usualSolves and sketchGap change.
+// These decide between methods only; docs/decisions/2026-11-27-constants.md says what half and twice of sketchGap change.
 const (
 	// exactBelow is keeper.below for the methods that choose.
 	exactBelow = 400
-	// usualSolves is the number of iterations behind a sketch that a system of cells is expected to take.
-	usualSolves = 12.
+	// expectedIterations is how many iterations by mean weights a system is expected to take, fewIterations the number
+	// up to which a factor takes their place at once.
+	expectedIterations, fewIterations = 48., 12.
 	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
 	// product with the system costs what one with K does. It is smaller in proportion where that costs more.
 	sketchGap = 4.
@@ -66,7 +66,8 @@ func (k *keeper) renewal(l int) float64 {
 	case k.only || l <= k.below || k.dec != nil && k.dec.whole():
 		return DecomposeCubes * fl * fl * fl
 	}
-	return sketchWork(fl, fl/8)
+	q := fl / 8
+	return 4*fl*fl*q + 10*fl*q*q
 }
 
 // take makes dec all eigenvectors of the present K.

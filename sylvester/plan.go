@@ -35,14 +35,12 @@ const (
 	slower       = 1.5 // growth of the iterations at which a sketch of an older K is renewed
 
 	// K in single precision pays from order mixedFrom and mixedRank columns on. Of the cost of its products, a column
-	// of an iteration takes singleColumn and one of a sketch singleSketch. singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l for
-	// the error E of such a product with a Gram matrix. singleCondition bounds the condition number, 1 + ρ₁·‖K‖/μ, at a
-	// hundredth of what would leave no digit: more of them cost iterations.
+	// of an iteration takes singleColumn and one of a sketch singleSketch. singleCondition bounds the condition number,
+	// 1 + ρ₁·‖K‖/μ, at a hundredth of what would leave no digit: more of them cost iterations.
 	mixedFrom       = 1000
 	mixedRank       = 8
 	singleColumn    = 0.65
 	singleSketch    = 0.62
-	singleError     = 4e-7
 	singleCondition = 0x1p24 / 100
 
 	// margin is the part of the tolerance that recurrences aim at, so that
@@ -115,8 +113,7 @@ func costsOf(be blas.Backend) *costs {
 	return &libraryCosts
 }
 
-// Methods of systems with missing or weighted cells consist of large matrix products, and their costs are counted in
-// flops of these: ratios of such counts decide, so no speed of a backend enters, but for that of an eigendecomposition.
+// Factors of systems with cells consist of large matrix products, and their costs are counted in flops of these.
 
 // DecomposeCubes is the time of an eigendecomposition of order l, in that of l³ flops of large matrix products. By
 // nativeCosts it is between 8.6 and 11.9 at orders 1000 to 4000.
@@ -124,12 +121,6 @@ const DecomposeCubes = 10.
 
 // flop is the time of a flop of such products, in nanoseconds of nativeCosts: half of that of a column of an iteration.
 const flop = 0.0085
-
-// gridWork is the cost of Ā⁻¹ on r columns, for q eigenvectors of K.
-func gridWork(l, q, r int) float64 { return 4 * float64(l) * float64(q) * float64(r) }
-
-// sketchWork is the cost of a sketch of rank q.
-func sketchWork(l, q float64) float64 { return 4*l*l*q + 10*l*q*q }
 
 // total predicts passes iterations, of columns columns in all, of order l behind a sketch of rank q.
 func (it iterationCost) total(passes, columns, l, q float64) float64 {

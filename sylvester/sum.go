@@ -2,6 +2,7 @@ package sylvester
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -163,6 +164,48 @@ func (s *Sum) average(terms []linop.Term, r int) error {
 		return err
 	}
 	return factored(be, &s.lbar, a)
+}
+
+// complete solves a sum without weights, preconditioned by the inverse of the separable system,
+// R/μ + (X − R·V/μ)·Vᵀ for L = V·diag(ρ)·Vᵀ and the solutions X for the columns of R·V.
+func (s *cellSolver) complete(ctx context.Context, t *cellSystem, opt Options, res *Result) error {
+	var RV, X, work blas.General
+	l, L, mu, be := s.x.Rows, t.near.L, t.near.Mu, s.cfg.Backend
+	RV, X = blas.NewGeneral(l, L.Rank()), blas.NewGeneral(l, L.Rank())
+	var leading lowRank
+	inverse := onMatrices(l, s.x.Cols, func(dst, R blas.General) {
+		blas.Mul(be, RV, false, false, R, L.V)
+		leading.guess(be, X, RV, &work, L.S, mu)
+		blas.AddScaled(X, -1/mu, RV)
+		blas.CopyScaled(dst, 1/mu, R)
+		blas.Gemm(be, false, true, 1, X, L.V, 1, dst)
+	})
+	for {
+		if err := s.keep.prepare(ctx, t.near); err != nil {
+			return err
+		}
+		leading = s.keep.leading(t.near)
+		stale := s.keep.stale
+		err := s.run(ctx, t, inverse, opt.after(res), res)
+		if !errors.Is(err, ErrNotConverged) || !stale || res.Iter >= opt.MaxIter {
+			return err
+		}
+		s.keep.dec = nil
+	}
+}
+
+// sum solves a sum by a factor of pairs of the separable system.
+func (s *cellSolver) sum(ctx context.Context, t *cellSystem, opt Options, res *Result) error {
+	if done, err := s.kept(ctx, t, opt, res); done || err != nil {
+		return err
+	}
+	if s.keep.stale {
+		s.keep.dec = nil
+	}
+	if err := s.keep.prepare(ctx, t.near); err != nil {
+		return err
+	}
+	return s.byPairs(ctx, t, opt, res)
 }
 
 // factored makes L = a·aᵀ for the n×r a, which is overwritten, in min(n, r) eigenvectors.

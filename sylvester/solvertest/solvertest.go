@@ -357,7 +357,7 @@ func shapes(t *testing.T, s sylvester.Solver) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error(fmt.Sprintf("no panic for shape mismatch %d", i))
+					t.Errorf("no panic for shape mismatch %d", i)
 				}
 			}()
 			_, _ = s.Solve(t.Context(), blas.NewGeneral(shape[0], shape[1]), p.system(),
