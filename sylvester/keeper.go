@@ -25,7 +25,8 @@ type keeper struct {
 	fresh float64 // and in the first one after dec was made; 0 where it is not known
 }
 
-// These decide between methods only; docs/decisions/2026-11-27-constants.md says what half and twice of sketchGap change.
+// These decide between methods only; docs/decisions/2026-11-27-constants.md says what half and twice of sketchGap
+// change.
 const (
 	// exactBelow is keeper.below for the methods that choose.
 	exactBelow = 400
