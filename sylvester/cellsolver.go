@@ -281,7 +281,8 @@ func (s *cellSolver) exactCost(t *cellSystem) float64 {
 	return costsOf(s.cfg.Backend).cholesky(N, 1, 1)
 }
 
-// direct solves by Cholesky's factor, in few rounds of refinement, and reports false where rounding leaves none that solves the system.
+// direct solves by Cholesky's factor, in few rounds of refinement, and reports false where rounding leaves none that
+// solves the system.
 func (s *cellSolver) direct(ctx context.Context, t *cellSystem, opt Options, res *Result) (done bool, err error) {
 	if s.here = 0; s.chol.mu == t.near.Mu && s.chol.cells == t.cells {
 		s.chol.be = blas.Until(ctx, s.cfg.Backend) // that before may have ended with its context

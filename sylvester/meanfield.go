@@ -88,20 +88,9 @@ func (m *meanField) gather(dst, X blas.General) {
 func (m *meanField) solve(ctx context.Context, B, Y blas.General, sure bool, opt Options, res *Result) (
 	iterations int, pace float64, err error,
 ) {
-	blas.Zero(m.KA)
-	m.gather(m.P, B)
-	m.gather(m.R, Y)
-	aim := opt.Tol // the part of the first energy at which the residual is computed
-	if blas.Frob(m.P) > 0 {
-		m.multiply(m.KP, m.P, res)
-		if _, err := m.advance(); err != nil {
-			return 0, 0, err
-		}
-		m.solution(B, Y)
-		if m.measure(B, Y, res); res.Residual <= opt.Tol {
-			return 0, 0, nil
-		}
-		aim = 0.5 * opt.Tol / res.Residual
+	aim, done, err := m.start(B, Y, opt, res)
+	if done || err != nil {
+		return 0, 0, err
 	}
 	var first, previous float64
 	lowest, idle := math.Inf(1), 0
@@ -158,6 +147,26 @@ func (m *meanField) solve(ctx context.Context, B, Y blas.General, sure bool, opt
 			return iter, pace, err
 		}
 	}
+}
+
+// start takes the best multiple of B, and returns the part of the energy, as a square root, at which the residual is
+// to be computed, or that B is a solution.
+func (m *meanField) start(B, Y blas.General, opt Options, res *Result) (aim float64, done bool, err error) {
+	blas.Zero(m.KA)
+	m.gather(m.P, B)
+	m.gather(m.R, Y)
+	if blas.Frob(m.P) == 0 {
+		return opt.Tol, false, nil
+	}
+	m.multiply(m.KP, m.P, res)
+	if _, err := m.advance(); err != nil {
+		return 0, false, err
+	}
+	m.solution(B, Y)
+	if m.measure(B, Y, res); res.Residual <= opt.Tol {
+		return 0, true, nil
+	}
+	return 0.5 * opt.Tol / res.Residual, false, nil
 }
 
 // multiply computes dst = K·A.
