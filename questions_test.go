@@ -20,8 +20,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/fittest"
 	"github.com/iokl/iokl/schema"
-	"github.com/iokl/iokl/stream"
 )
 
 var writeQuestions = flag.Bool("questions", false, "write docs/questions.md")
@@ -60,14 +60,9 @@ func askedTable() *asked {
 		}
 	}
 	return &asked{
-		x: slab(X, 0, askedRows), xt: slab(X, askedRows, l), y: slab(Y, 0, askedRows),
-		yt: slab(Y, askedRows, l), f: slab(F, askedRows, l), noise: .1,
+		x: fittest.Rows(X, 0, askedRows), xt: fittest.Rows(X, askedRows, l), y: fittest.Rows(Y, 0, askedRows),
+		yt: fittest.Rows(Y, askedRows, l), f: fittest.Rows(F, askedRows, l), noise: .1,
 	}
-}
-
-func slab(a *mat.Dense, from, to int) *mat.Dense {
-	_, n := a.Dims()
-	return mat.DenseCopyOf(a.Slice(from, to, 0, n))
 }
 
 // askedWords has a column of words beside the inputs, one of which moves the first output.
@@ -267,11 +262,7 @@ func (k *askedKind) fit(ctx context.Context, d *asked) (m *iokl.Model, err error
 	case d.grams != nil:
 		m, err = iokl.FitGram(ctx, d.grams, d.y, opt)
 	case k.stream:
-		m, err = iokl.FitStream(ctx, stream.Rows{
-			Inputs: 3, Outputs: 2, Name: "table", Open: func() (stream.Source, error) {
-				return stream.FromMatrices("table", d.x.RawMatrix(), d.y.RawMatrix()), nil
-			},
-		}, opt)
+		m, err = iokl.FitStream(ctx, fittest.Stream(d.x, d.y), opt)
 	default:
 		m, err = iokl.Fit(ctx, d.x, d.y, opt)
 	}
@@ -416,7 +407,7 @@ var askedQuestions = []askedQuestion{
 		if err := s.m.Encode(&file); err != nil {
 			return err
 		}
-		again, err := iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		again, err := fittest.Decode(file.Bytes())
 		if err != nil {
 			return err
 		}
@@ -493,7 +484,7 @@ var askedQuestions = []askedQuestion{
 		return err
 	}},
 	{"influence", func(s *subject) error {
-		D, err := s.m.Influence(context.Background(), slab(s.xt, 0, 1))
+		D, err := s.m.Influence(context.Background(), fittest.Rows(s.xt, 0, 1))
 		if err != nil {
 			return err
 		}
@@ -543,7 +534,8 @@ var askedQuestions = []askedQuestion{
 	{"forget", func(s *subject) error {
 		m, err := s.m.Forget(context.Background(), []int{0, 1, 2, 3, 4}, iokl.UpdateOptions{})
 		if err != nil && s.labels == nil { // a model of sums is told the rows
-			m, err = s.m.ForgetRows(context.Background(), slab(s.x, 0, 5), slab(s.y, 0, 5), iokl.UpdateOptions{})
+			x, y := fittest.Rows(s.x, 0, 5), fittest.Rows(s.y, 0, 5)
+			m, err = s.m.ForgetRows(context.Background(), x, y, iokl.UpdateOptions{})
 		}
 		if err != nil {
 			return err

@@ -89,11 +89,11 @@ func (f *fit) run(ctx context.Context, minimize method, pt *point) (*Result, err
 	}
 	res := f.result()
 	res.Freedom = freedom
-	enough := f.opt.hold || f.enough()
-	if errors.Is(err, ErrNotConverged) && enough && !f.opt.hold {
+	switch enough := f.enough(); {
+	case f.opt.hold:
+	case enough && errors.Is(err, ErrNotConverged):
 		err = nil // a step has failed where enough was done
-	}
-	if err == nil && !enough {
+	case !enough && err == nil:
 		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged,
 			res.RelativeGap, res.OuterIterations, f.opt.Tol)
 		if f.cost.raised > 0 {

@@ -51,7 +51,7 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	case m.W.Data != nil:
 		return nil, fault.Input("there are no closed forms for single rows of this model: %s: use cv+", m.Lacks())
 	case !(m.Mu > 0):
-		return nil, fault.Input("there are no closed forms for single rows of this model: %s", m.Lacks())
+		return nil, m.noClosed()
 	}
 	c := &closed{l: b.Z.Rows}
 	var err error
@@ -103,10 +103,15 @@ func (c *closed) rest(a blas.General) {
 	}
 }
 
+// noClosed says why there are no closed forms.
+func (m *Model) noClosed() error {
+	return fault.Input("there are no closed forms for single rows of this model: %s", m.Lacks())
+}
+
 // withTargets refuses a model without targets.
 func (m *Model) withTargets(c *closed, err error) (*closed, error) {
 	if err == nil && c.sigma == nil {
-		err = fault.Input("there are no closed forms for single rows of this model: %s", m.Lacks())
+		err = m.noClosed()
 	}
 	return c, err
 }
