@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -24,16 +23,15 @@ import (
 // arm is a setting but for λ, and its errors on the samples of the rung.
 type arm struct {
 	learn.Setting
-	closed  bool // only C is learned, by kernels that are exact: one decomposition for all λ
-	lambdas []float64
-	given   bool          // λ by the user
-	in      []bool        // values of λ that are compared further
-	errors  [][][]float64 // of each λ, of each fold, what the metric averages; nil: not known
+	closed   bool          // only C is learned, by kernels that are exact: one decomposition for all λ
+	given    bool          // λ by the user
+	lambdas  []float64     // the path
+	from, to int           // the part of the path that is compared further is lambdas[from:to]
+	errors   [][][]float64 // of each λ, of each fold, what the metric averages; nil: not known
 
-	at     int // the best λ when settings were last compared; -1: none
-	middle int // the best λ about which values were last kept
-	score  float64
-	folds  []float64 // metric there on each fold
+	at    int // the best λ when settings were last compared; -1: none
+	score float64
+	folds []float64 // metric there on each fold
 }
 
 // point is the setting at λ, without errors.
@@ -58,50 +56,30 @@ func (a *arm) kind() string {
 	return fmt.Sprint(p)
 }
 
-// pending is the values of λ that are compared further and have no error on a fold, and which they are.
-func (a *arm) pending(fold int) (lambdas []float64, at []int) {
-	for i, lambda := range a.lambdas {
-		if a.in[i] && a.errors[i][fold] == nil {
-			lambdas, at = append(lambdas, lambda), append(at, i)
+// pending is the part of the path that is compared further, where it has no errors on a fold.
+func (a *arm) pending(fold int) (lambdas []float64) {
+	if a.from < a.to && a.errors[a.from][fold] == nil {
+		lambdas = a.lambdas[a.from:a.to]
+	}
+	return lambdas
+}
+
+// keep makes lambdas[from:to] what is compared further, or all of the path where the user gave it.
+func (a *arm) keep(from, to int) {
+	if !a.given {
+		a.from, a.to = max(from, 0), min(to, len(a.lambdas))
+	}
+}
+
+// end cuts the path where its fits without some folds have ended.
+func (a *arm) end(from, to int) {
+	for i := a.from; i < a.to; i++ {
+		for _, e := range a.errors[i][from:to] {
+			if e == nil {
+				a.keep(a.from, i)
+			}
 		}
 	}
-	return lambdas, at
-}
-
-// drop leaves out of the path what has no errors on some folds, where the fits of the path ended before it.
-func (a *arm) drop(from, to int) {
-	for i := range a.in {
-		for f := from; f < to; f++ {
-			a.in[i] = a.in[i] && (a.given || a.errors[i][f] != nil)
-		}
-	}
-}
-
-// keep leaves of the path what is at most so many steps from the best, all of it where the user gave it.
-func (a *arm) keep(steps int) {
-	a.middle = a.at
-	for i := range a.in {
-		a.in[i] = a.given || a.at-steps <= i && i <= a.at+steps
-	}
-}
-
-// fall keeps the path from value i on, or from the first.
-func (a *arm) fall(i int) {
-	for k := range a.in {
-		a.in[k] = a.given || k >= i
-	}
-}
-
-// widen adds the neighbours of a best that is not among those that were kept about the one before, and reports whether
-// it has.
-func (a *arm) widen() bool {
-	if a.at < 0 || max(a.at-a.middle, a.middle-a.at) <= 2*beside {
-		return false
-	}
-	for i := max(a.at-beside, 0); i <= min(a.at+beside, len(a.in)-1); i++ {
-		a.in[i] = true
-	}
-	return true
 }
 
 // move carries the arm to other samples, times as many: errors go, and μ = λl stays, or λ where the user gave it.
@@ -109,7 +87,7 @@ func (a *arm) move(times float64, folds int) {
 	a.errors = make([][][]float64, len(a.lambdas))
 	for i := range a.errors {
 		a.errors[i] = make([][]float64, folds)
-		if !a.given && times != 1 {
+		if !a.given {
 			a.lambdas[i] /= times
 		}
 	}
@@ -129,7 +107,9 @@ func (s *race) start(ctx context.Context) error {
 	default:
 		all := bases(len(table.Columns()))
 		for _, k := range all {
-			if err := s.addWhereItFits(ctx, k, s.learning(learn.Nothing, "")); err != nil {
+			set := s.learning(learn.Nothing, "")
+			set.Kernels = k
+			if err := s.add(ctx, set); err != nil {
 				return err
 			}
 		}
@@ -142,19 +122,12 @@ func (s *race) start(ctx context.Context) error {
 		}
 		return s.Method.Announce(p)
 	}
-	list := s.modes(learn.Both)
 	for _, k := range given {
 		for _, norm := range s.norms() {
-			for _, set := range list {
-				models := []learn.Model{s.Setting.Model}
-				if s.Models != nil && set.Learn == learn.Both {
-					models = s.Models
-				}
+			for _, set := range s.modes(learn.Both) {
 				set.Kernels, set.Norm = k, norm
-				for _, set.Model = range models {
-					if err := s.add(ctx, set); err != nil {
-						return err
-					}
+				if err := s.add(ctx, set); err != nil {
+					return err
 				}
 			}
 		}
@@ -165,15 +138,13 @@ func (s *race) start(ctx context.Context) error {
 // learning is the setting of an arm that learns this, with L of the SPEC where that is a kernel between outputs, or "".
 func (s *race) learning(what learn.Learned, output string) learn.Setting {
 	set := s.Setting
-	set.Learn, set.OutputKernel = what, output
+	set.Learn, set.OutputKernel, set.Norm, set.Model = what, output, s.norms()[0], learn.Product
 	return set
 }
 
-// couples reports whether L lets outputs tell about each other.
-func couples(set *learn.Setting) bool { return set.Learn.OutputKernel() || set.OutputKernel != "" }
-
 // modes lists what arms learn: what the user says, or else these, and with each L that is a kernel between outputs
-// weights of kernels that are named, or nothing, which is faster. Where there is one such L, both are compared.
+// weights of kernels that are named, or nothing, which is faster. Where there is one such L, both are compared. What
+// learns both weights and L does so in each model that is asked for.
 func (s *race) modes(open ...learn.Learned) (list []learn.Setting) {
 	axis, outputs := []learn.Learned{learn.Nothing}, s.OutputKernels
 	switch {
@@ -187,8 +158,19 @@ func (s *race) modes(open ...learn.Learned) (list []learn.Setting) {
 		open = open[:min(len(open), 1)]
 		copy(open, axis)
 	}
+	models := s.Models
+	if models == nil {
+		models = []learn.Model{s.Setting.Model}
+	}
 	for _, what := range open {
-		list = append(list, s.learning(what, ""))
+		set := s.learning(what, "")
+		if what != learn.Both {
+			list = append(list, set)
+			continue
+		}
+		for _, set.Model = range models {
+			list = append(list, set)
+		}
 	}
 	for _, spec := range outputs {
 		for _, what := range axis {
@@ -222,18 +204,14 @@ func (s *race) kernelsOpen() bool { return s.table() != nil && !s.named() }
 // table is all samples where they are rows of inputs, else nil.
 func (s *race) table() learn.Table { return s.all.Abilities().Table }
 
-// addWhereItFits is add where memory holds the dictionary on the largest part.
-func (s *race) addWhereItFits(ctx context.Context, kernels []string, set learn.Setting) error {
-	p, err := s.top.Plan(ctx, kernels, set.Learn, true)
-	if err != nil || p.Bytes > float64(s.Method.Limit()) {
-		return err
-	}
-	set.Kernels, set.Norm, set.Model = kernels, s.norms()[0], learn.Product
-	return s.add(ctx, set)
-}
-
-// add adds an arm of the setting for each τ, unless it is there already.
+// add adds an arm of the setting for each τ, unless it is there already. Where the race finds the
+// kernels, it adds none that memory does not hold on the largest part.
 func (s *race) add(ctx context.Context, set learn.Setting) error {
+	if s.kernelsOpen() {
+		if p, err := s.top.Plan(ctx, set.Kernels, set.Learn, true); err != nil || p.Bytes > float64(s.Method.Limit()) {
+			return err
+		}
+	}
 	weights, diagonals, err := s.data.Start(ctx, set.Kernels)
 	if err != nil {
 		return err
@@ -256,14 +234,10 @@ func (s *race) add(ctx context.Context, set learn.Setting) error {
 		}
 		if !a.given { // only λ/τ matters
 			a.lambdas = defaults.Path(size * (cmp.Or(set.Tau, outputs) / outputs))
-			if s.data.Loss().Kind == loss.Quantile {
-				// A function that passes through all targets has no loss, whatever λ is: half of the digits are enough.
-				a.lambdas = a.lambdas[:len(a.lambdas)/2+1]
-			}
 		}
 		a.closed = s.table() != nil && set.Learn == learn.Nothing && set.OutputKernel == "" &&
 			dictionary.Exact(set.Kernels) && s.data.Loss().Kind == loss.Squared
-		a.in = slices.Repeat([]bool{true}, len(a.lambdas))
+		a.to = len(a.lambdas)
 		a.move(1, s.folds)
 		s.arms = append(s.arms, a)
 	}
@@ -287,46 +261,46 @@ func size(set *learn.Setting, weights, diagonals []float64) (float64, error) {
 }
 
 // learners adds the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
-// outputs, L learned. Their paths of λ reach from two steps above the best of these dictionaries to two below, and
-// further down where folds hide cells: what the targets of a row have in common is noise where L is not learned.
+// outputs, L learned. Their paths of λ begin two steps above the best of these dictionaries. Where folds hide cells,
+// those that learn both have rowKernel too, and those with L of an axis are compared with it and without. Arms that do
+// not learn what the user asks for leave.
 func (s *race) learners(ctx context.Context) error {
 	list := s.modes(learn.Nothing, learn.OutputKernel, learn.Both)
 	if _, outputs := s.data.Size(); outputs == 1 {
 		list = s.modes(learn.Nothing, learn.Weights)
 	}
+	s.rank()
 	old := len(s.arms)
 	leaders := slices.Clone(s.arms[:min(unionOfBest, old)])
 	leaders = slices.DeleteFunc(leaders, func(a *arm) bool { return a.at < 0 })
-	if len(leaders) == 0 {
-		return nil
-	}
-	first, last := defaults.PathPoints, 0
+	first := defaults.PathPoints
 	for _, a := range leaders {
-		first, last = min(first, a.at-2*beside), max(last, a.at+2*beside)
+		first = min(first, a.at-2*beside)
 	}
-	for ; len(leaders) > 0 && len(s.arms) == old; leaders = leaders[:len(leaders)-1] {
-		union := union(leaders)
+	for ; len(leaders) > 0 && len(s.arms) == old; leaders = leaders[:len(leaders)-1] { // until memory holds some
 		for _, set := range list {
-			kernels, rows := union, append(slices.Clone(union), rowKernel)
-			if s.fills() && couples(&set) && set.Learn.Weights() {
-				kernels = rows
+			dictionaries := [][]string{union(leaders)}
+			switch rows := append(union(leaders), rowKernel); {
+			case !s.fills():
+			case set.OutputKernel != "":
+				dictionaries = append(dictionaries, rows)
+			case set.Learn == learn.Both:
+				dictionaries[0] = rows
 			}
-			if err := s.addWhereItFits(ctx, kernels, set); err != nil {
-				return err
-			}
-			if s.fills() && set.OutputKernel != "" {
-				if err := s.addWhereItFits(ctx, rows, set); err != nil {
+			for _, set.Kernels = range dictionaries {
+				if err := s.add(ctx, set); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	for _, a := range s.arms[old:] {
-		further := s.fills() && couples(&a.Setting)
-		for i := range a.in {
-			a.in[i] = a.given || first <= i && (i <= last || further)
-		}
+		a.keep(first, len(a.lambdas))
 	}
+	s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool {
+		return s.Setting.Learn != "" && a.Learn != s.Setting.Learn ||
+			s.Setting.OutputKernel != "" && a.OutputKernel != s.Setting.OutputKernel
+	})
 	return nil
 }
 
@@ -377,23 +351,3 @@ const (
 	// not smooth in the inputs.
 	rowKernel = "gaussian:all:median*0.05"
 )
-
-// sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path. It is for those
-// who ask (docs/decisions/2026-11-28-product.md).
-func (s *race) sum(ctx context.Context) error {
-	best := s.arms[0]
-	if best.at < 0 {
-		return nil
-	}
-	old, sum := len(s.arms), s.learning(learn.Both, "")
-	sum.Kernels, sum.Norm, sum.Model = best.Kernels, s.norms()[0], learn.Sum
-	if err := s.add(ctx, sum); err != nil {
-		return err
-	}
-	for _, a := range s.arms[old:] {
-		steps := int(math.Round(2 * math.Log10(a.lambdas[0]/best.lambdas[best.at])))
-		a.at = min(max(steps, 0), len(a.in)-1)
-		a.keep(beside)
-	}
-	return nil
-}

@@ -81,6 +81,11 @@ type Point struct {
 	Mean, StdErr float64
 	Folds        []float64
 	Freedom      float64
+
+	arm   *arm // the setting is at value at of its path
+	at    int
+	mixed []float64 // Folds, with targets that are predicted by their mean
+	means []int     // these targets
 }
 
 // Result lists the settings that every fold of the last rung has tried.
@@ -95,6 +100,7 @@ type Result struct {
 	Means    []int
 
 	samples int  // that Points were compared on
+	whole   bool // it is a setting of all samples, after that
 	cut     bool // time was spent before all was compared
 }
 
@@ -141,11 +147,16 @@ func (s *race) check() error {
 	asked := s.data.Loss()
 	switch {
 	case asked.Kind == loss.Squared:
+	case s.LeaveOneOut:
+		return fault.Input("leaving out single rows in closed form is for the squared loss: use folds")
 	case s.Metric == "":
 		s.Metric = learn.LossMetric
 	case s.Metric == "nmse":
 		return fault.Input("the metric nmse is of squared errors: with the loss %s take loss, mse, rmse or accuracy",
 			asked)
+	}
+	if s.Setting.Losses = learn.Ends(s.Setting.Losses); s.Metric != learn.LossMetric {
+		s.Setting.Losses = nil
 	}
 	if err := cmp.Or(fault.Choice("metric", &s.Metric, learn.Metrics), s.Setting.Learn.Check()); err != nil {
 		return err
@@ -206,6 +217,11 @@ func (s *race) checkFolds(l int) error {
 	switch {
 	case s.Metric == "accuracy" && s.fills():
 		return fault.Input("the accuracy is of whole rows: hide rows, not cells")
+	case s.LeaveOneOut && (s.Groups != nil || s.TimeOrdered || s.FoldsBy == Blocks):
+		return fault.Input("leaving out single rows is for rows in no order and no groups: use folds")
+	case s.LeaveOneOut && (s.Setting.Model == learn.Sum || slices.Contains(s.Models, learn.Sum)):
+		return fault.Input("leaving out single rows in closed form is for one output kernel, not for one of each " +
+			"kernel's own: use folds")
 	case s.FoldsBy != "" && (s.Groups != nil || s.TimeOrdered):
 		return fault.Input("folds by %s, and by groups or in the order of time: give one of them", s.FoldsBy)
 	case !s.Until.IsZero() && s.Ranks != nil && s.Ranks.Size() > 1:
@@ -214,7 +230,7 @@ func (s *race) checkFolds(l int) error {
 	if s.Folds == 0 {
 		s.Folds = min(defaults.Folds, s.folding().MostFolds(l))
 	}
-	if s.TimeOrdered || s.LeaveOneOut || s.data.Loss().Kind != loss.Squared {
+	if s.TimeOrdered || s.LeaveOneOut || s.data.Loss().Kind != loss.Squared && !s.kernelsOpen() {
 		s.Repeats = 1
 	}
 	if s.FoldsBy == Blocks {

@@ -24,15 +24,15 @@ func metric(name string) *race { return &race{Job: Job{Options: Options{Metric: 
 func against(t *testing.T, constant ...float64) *race {
 	s := metric("nmse")
 	s.folds, s.constant, s.complete = len(constant), of(constant...), slices.Repeat([]bool{true}, len(constant))
-	s.data = rowsOf(t, 9)
+	s.data = rowsOf(t, 9, 1)
 	s.all, s.top = s.data, s.data
 	return s
 }
 
-// rowsOf is so many samples of a constant input.
-func rowsOf(t *testing.T, l int) learn.Data {
+// rowsOf is so many samples of a constant input and n targets.
+func rowsOf(t *testing.T, l, n int) learn.Data {
 	t.Helper()
-	y := blas.NewGeneral(l, 1)
+	y := blas.NewGeneral(l, n)
 	y.Data[0] = 1
 	d, err := samples.NewRows(blas.NewGeneral(l, 1), y, blas.General{}, samples.Options{})
 	if err != nil {
@@ -54,7 +54,7 @@ func of(errors ...float64) [][]float64 {
 
 // armOf is an arm with these errors at each λ on each fold.
 func armOf(errors ...[]float64) *arm {
-	a := &arm{lambdas: make([]float64, len(errors)), in: slices.Repeat([]bool{true}, len(errors))}
+	a := &arm{lambdas: make([]float64, len(errors)), to: len(errors)}
 	for i, e := range errors {
 		a.lambdas[i] = math.Pow(10, -float64(i))
 		a.errors = append(a.errors, of(e...))
@@ -104,40 +104,45 @@ func eliminate(t *testing.T, s *race) {
 }
 
 // TestEliminate keeps the best λ of an arm and its neighbours, all of a path that one decomposition serves, and no arm
-// that is worse beyond doubt or unfinished. Three stay where there are more samples than the race has.
+// that is worse beyond doubt or unfinished, or like a better one. Three stay where there are more samples than the race
+// has.
 func TestEliminate(t *testing.T) {
 	s := against(t, 9, 9, 9, 9)
 	s.Folds = 4
-	good := armOf([]float64{4, 4, 4, 4}, []float64{3, 3, 3, 3}, []float64{1, 2, 3, 1}, []float64{2, 2, 2, 2},
-		[]float64{3, 3, 3, 3})
-	near := armOf([]float64{1.1, 1.9, 3.2, 1})
-	bad := armOf([]float64{1.2, 2.5, 3.7, 1.2})
-	unfinished := armOf([]float64{0.1, 0.1, math.NaN(), 0.1})
+	of := func(kernel string, a *arm) *arm {
+		a.Kernels = []string{kernel + ":all:median"}
+		return a
+	}
+	good := of("gaussian", armOf([]float64{4, 4, 4, 4}, []float64{3, 3, 3, 3}, []float64{1, 2, 3, 1},
+		[]float64{2, 2, 2, 2}, []float64{3, 3, 3, 3}))
+	near := of("laplacian", armOf([]float64{1.1, 1.9, 3.2, 1}))
+	bad := of("matern32", armOf([]float64{1.2, 2.5, 3.7, 1.2}))
+	unfinished := of("matern12", armOf([]float64{0.1, 0.1, math.NaN(), 0.1}))
 	near.closed = true
 	s.arms = []*arm{bad, unfinished, near, good}
 	eliminate(t, s)
 	if len(s.arms) != 2 || s.arms[0] != good || s.arms[1] != near {
 		t.Fatalf("%d arms are left", len(s.arms))
 	}
-	if want := []bool{false, true, true, true, false}; !slices.Equal(good.in, want) {
-		t.Errorf("values of λ %v, want %v", good.in, want)
+	if good.from != 1 || good.to != 4 {
+		t.Errorf("values of λ from %d to %d, want 1 to 3", good.from, good.to-1)
 	}
-	near.lambdas, near.in, near.errors = good.lambdas, slices.Repeat([]bool{true}, len(good.in)), good.errors
+	near.lambdas, near.to, near.errors = good.lambdas, len(good.lambdas), good.errors
 	s.arms = []*arm{near}
-	if eliminate(t, s); slices.Contains(near.in, false) {
-		t.Errorf("values of λ %v of a path that one decomposition serves", near.in)
+	if eliminate(t, s); near.from != 0 || near.to != len(near.lambdas) {
+		t.Errorf("values of λ from %d to %d of a path that one decomposition serves", near.from, near.to-1)
 	}
-	s.all = rowsOf(t, 10)
-	s.arms = []*arm{bad, unfinished, near, armOf([]float64{1.3, 2.5, 3.7, 1.2}), good}
+	s.all = rowsOf(t, 10, 1)
+	s.arms = []*arm{bad, unfinished, near, of("cosine", armOf([]float64{1.3, 2.5, 3.7, 1.2})), good}
 	if eliminate(t, s); len(s.arms) != unionOfBest || slices.Contains(s.arms, unfinished) {
 		t.Errorf("%d arms are left of a part of the samples", len(s.arms))
 	}
 	s.all, s.arms = s.data, nil
-	for range 9 {
-		s.arms = append(s.arms, armOf([]float64{1, 2, 3, 1}))
+	for i := range 9 {
+		s.arms = append(s.arms, of([]string{"gaussian", "laplacian"}[i%2], armOf([]float64{1, 2, 3, 1})))
 	}
-	if eliminate(t, s); len(s.arms) != 5 {
-		t.Errorf("%d of 9 arms that are alike are left", len(s.arms))
+	if eliminate(t, s); len(s.arms) != 2 {
+		t.Errorf("%d of 9 arms of two kinds are left", len(s.arms))
 	}
 }
 
@@ -168,15 +173,13 @@ func TestMeanAndError(t *testing.T) {
 // With OneSE the largest λ whose mean is within one standard error of the best wins,
 // among settings that differ in λ alone.
 func TestSteadier(t *testing.T) {
-	at := func(lambda, mean float64, norm string) Point {
-		return Point{Lambda: lambda, Mean: mean, StdErr: 0.1, Norm: norm}
+	one, other := &arm{}, &arm{}
+	at := func(lambda, mean float64, a *arm) Point {
+		return Point{Lambda: lambda, Mean: mean, StdErr: 0.1, arm: a}
 	}
-	points := []Point{
-		at(10, 1.25, "lp:1"), at(1, 1.09, "lp:1"), at(0.1, 1, "lp:1"), at(0.01, 1.05, "lp:1"),
-		at(100, 1, "lp:2"),
-	}
+	points := []Point{at(10, 1.25, one), at(1, 1.09, one), at(0.1, 1, one), at(0.01, 1.05, one), at(100, 1, other)}
 	if got := new(race).steadier(points, 2); got != 1 {
-		t.Errorf("chose λ = %g, %s", points[got].Lambda, points[got].Norm)
+		t.Errorf("chose λ = %g", points[got].Lambda)
 	}
 }
 
@@ -208,7 +211,11 @@ func TestSimplest(t *testing.T) {
 			2,
 		},
 	} {
-		if got := s.simplest(c.points, c.errors, c.best); got != c.want {
+		points := slices.Clone(c.points)
+		for i := range points {
+			points[i].mixed, points[i].Folds = c.errors[i], c.errors[i]
+		}
+		if got := s.simplest(points, c.best); got != c.want {
 			t.Errorf("%s: point %d, want %d", name, got, c.want)
 		}
 	}

@@ -27,29 +27,30 @@ type task struct {
 }
 
 // tasks lists the work on the folds, in parts that may run at once. What is learned of columns comes a fold ahead of
-// the fits, which wait for it: first that of sums of many kernels, which takes longest.
+// the fits, which wait for it: first that of sums of many kernels, which takes longest. Learning on all other folds
+// starts from what was learned on the first.
 func (s *race) tasks(folds []int) (list []task) {
 	specs := slices.DeleteFunc(union(s.arms), func(k string) bool { return !dictionary.LearnFromTargets([]string{k}) })
 	slices.SortStableFunc(specs, func(a, b string) int { return strings.Count(b, "+") - strings.Count(a, "+") })
-	teach := func(k int) {
-		for _, spec := range specs {
-			if k < len(folds) {
-				list = append(list, task{fold: folds[k], spec: spec})
-			}
+	groups := s.groups()
+	fits := func(k int) {
+		for _, arms := range groups {
+			list = append(list, task{fold: folds[k], arms: arms})
 		}
 	}
-	groups := s.groups()
-	teach(0)
 	for k, f := range folds {
-		if k > 0 {
-			teach(k + 1)
+		if k == 1 {
+			fits(0)
 		}
-		for _, arms := range groups {
-			list = append(list, task{fold: f, arms: arms})
+		for _, spec := range specs {
+			list = append(list, task{fold: f, spec: spec})
 		}
-		if k == 0 { // learning on all other folds starts from what was learned on the first
-			teach(1)
+		if k > 1 {
+			fits(k - 1)
 		}
+	}
+	if len(folds) > 0 {
+		fits(len(folds) - 1)
 	}
 	return list
 }
@@ -83,104 +84,108 @@ func (s *race) groups() (list [][]*arm) {
 	return list
 }
 
-// fold fits arms that share matrices without a fold, and records the errors on it.
+// fold fits arms that share matrices without a fold. Where the race finds the kernels, it passes over dictionaries for
+// which the fold has too few rows or values.
 func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
-	record := func(a *arm, i int, e learn.Errors) {
-		a.errors[i][f] = known(e.Each(s.Metric))
-		s.step(1, learn.Mean(a.errors[i][f]))
-	}
-	if arms[0].closed {
-		return s.foldClosed(ctx, arms, f, record)
-	}
 	var t learn.Training
-	for _, a := range arms {
-		lambdas, at := a.pending(f)
-		if len(lambdas) == 0 {
-			continue
-		}
-		if t == nil {
-			made, err := s.data.Train(ctx, a.Kernels, a.Learn, f)
-			if s.skips(err) {
-				s.step(len(lambdas), math.NaN())
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			t = made
-		}
-		least, tried := math.Inf(1), 0
-		best, wait := 0, len(lambdas)
-		switch {
-		case s.whole:
-			wait = beside
-		case s.fills() || !s.data.Plain():
-			wait = patience
-		}
-		method := s.Method
-		if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
-			method.Solver = "" // Method names that of the sum
-		}
-		err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors, certified bool) (stop bool) {
-			if k > 0 && !certified && s.Lambdas == nil && s.Method.MaxOuter == 0 { // rounding hides the optimum
-				return true
-			}
-			record(a, at[k], e)
-			tried++
-			if e.NMSE < (1-s.Tol)*least {
-				least, best = e.NMSE, k
-			}
-			if s.Lambdas != nil || s.floor > 0 && lambdas[k] > s.floor {
-				return false
-			}
-			return !(e.NMSE <= 2*least) || k-best >= wait && !s.flat(a.errors[at[k]][f], f)
-		})
-		if err != nil {
-			return err
-		}
-		s.step(len(lambdas)-tried, math.NaN())
-	}
-	return nil
-}
-
-// flat reports whether errors on a fold are within a standard error of those of the constant, as they are at large λ.
-func (s *race) flat(errors []float64, f int) bool {
-	constant := learn.Mean(s.constant[f])
-	return math.Abs(learn.Mean(errors)-constant) <= constant/math.Sqrt(float64(s.size)/float64(s.folds))
-}
-
-// foldClosed is fold for the arms that one decomposition serves.
-func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*arm, int, learn.Errors)) (err error) {
 	var r learn.Ridge
 	for _, a := range arms {
-		lambdas, at := a.pending(f)
-		if len(lambdas) == 0 {
+		lambdas := a.pending(f)
+		if lambdas == nil {
 			continue
 		}
-		if r == nil {
-			if r, err = s.data.Abilities().Table.Ridge(f); err != nil {
-				return err
-			}
+		var err error
+		switch {
+		case a.closed && r == nil:
+			r, err = s.data.Abilities().Table.Ridge(f)
+		case !a.closed && t == nil:
+			t, err = s.data.Train(ctx, a.Kernels, a.Learn, f)
 		}
-		var e []learn.Errors
-		phase.Do(ctx, phase.Ridge, func(ctx context.Context) { e, err = r.Errors(ctx, a.Kernels, a.Tau, lambdas) })
-		if s.skips(err) {
+		switch {
+		case err != nil:
+		case a.closed:
+			err = s.ridge(ctx, r, a, f)
+		default:
+			err = s.path(ctx, t, a, f)
+		}
+		if errors.Is(err, kernel.ErrConstant) && !s.named() {
 			s.step(len(lambdas), math.NaN())
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		for k := range at {
-			record(a, at[k], e[k])
-		}
 	}
 	return nil
 }
 
-// skips reports whether the error only says that a fold has too few rows or values for a dictionary of the race's own.
-func (s *race) skips(err error) bool {
-	return errors.Is(err, kernel.ErrConstant) && !s.named()
+// record keeps the errors on a fold of an arm at value i of its path.
+func (s *race) record(a *arm, i, f int, e learn.Errors) {
+	a.errors[i][f] = known(e.Each(s.Metric))
+	s.step(1, learn.Mean(a.errors[i][f]))
+}
+
+// ridge fits an arm by one decomposition for all λ.
+func (s *race) ridge(ctx context.Context, r learn.Ridge, a *arm, f int) (err error) {
+	var list []learn.Errors
+	phase.Do(ctx, phase.Ridge, func(ctx context.Context) {
+		list, err = r.Errors(ctx, a.Kernels, a.Tau, a.pending(f))
+	})
+	for k, e := range list {
+		s.record(a, a.from+k, f, e)
+	}
+	return err
+}
+
+// path fits an arm at falling λ, until rounding hides the optimum. Where no last λ is known, the path ends when errors
+// are not lower any more, or with given kernels and squared errors, which are fast, at twice the least error.
+func (s *race) path(ctx context.Context, t learn.Training, a *arm, f int) error {
+	method, lambdas := s.Method, a.pending(f)
+	if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
+		method.Solver = "" // Method names that of the sum
+	}
+	most := patience
+	if a.from > 0 {
+		most = beside
+	}
+	whole := a.from == 0 && !s.kernelsOpen() && !s.fills() && s.data.Plain()
+	lowest, least, wait, tried := math.Inf(1), math.Inf(1), 0, 0
+	err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors, certified bool) (stop bool) {
+		if k > 0 && !certified && !a.given && s.Method.MaxOuter == 0 {
+			return true
+		}
+		s.record(a, a.from+k, f, e)
+		tried++
+		lowest = math.Min(lowest, e.NMSE)
+		if wait++; atMostConstant(&e) < (1-s.Tol)*least {
+			least, wait = atMostConstant(&e), 0
+		}
+		switch {
+		case a.given || a.to < len(a.lambdas) || s.floor > 0 && lambdas[k] > s.floor:
+			return false
+		case whole:
+			return !(e.NMSE <= 2*lowest)
+		}
+		return wait >= most && !s.flat(a.errors[a.from+k][f], f)
+	})
+	s.step(len(lambdas)-tried, math.NaN())
+	return err
+}
+
+// atMostConstant is the mean of the relative errors of the targets, or of 1, which is that of their mean, where it is
+// lower.
+func atMostConstant(e *learn.Errors) float64 {
+	least := slices.Clone(e.Relative)
+	for k, v := range least {
+		least[k] = math.Min(v, 1)
+	}
+	return learn.Mean(least)
+}
+
+// flat reports whether errors on a fold are within a standard error of those of the constant, as they are at large λ.
+func (s *race) flat(errors []float64, f int) bool {
+	constant := learn.Mean(s.constant[f])
+	return math.Abs(learn.Mean(errors)-constant) <= constant/math.Sqrt(float64(s.size)/float64(s.folds))
 }
 
 // known is the errors, nil where none is a number.
@@ -231,20 +236,13 @@ func (s *race) gather(from, to int) error {
 func (s *race) atOnce(ctx context.Context) (at int, held float64, err error) {
 	var need learn.Plan
 	for _, arms := range s.groups() {
-		if arms[0].closed {
+		for _, a := range arms {
 			// A cross-Gram matrix of every SPEC, and four more to add them up and to solve.
-			if bytes := 8 * float64(len(union(arms))+4) * float64(s.size) * float64(s.size); bytes > need.Bytes {
-				need = learn.Plan{Bytes: bytes}
-			}
-			continue
-		}
-		for k, a := range arms {
-			if k > 0 && a.Learn == arms[k-1].Learn {
-				continue
-			}
-			p, err := s.data.Plan(ctx, a.Kernels, a.Learn, false)
-			if err != nil {
-				return 0, 0, err
+			p := learn.Plan{Bytes: 8 * float64(len(union(arms))+4) * float64(s.size) * float64(s.size)}
+			if !a.closed {
+				if p, err = s.data.Plan(ctx, a.Kernels, a.Learn, false); err != nil {
+					return 0, 0, err
+				}
 			}
 			if p.Bytes > need.Bytes {
 				need = p
@@ -264,33 +262,18 @@ func (s *race) atOnce(ctx context.Context) (at int, held float64, err error) {
 }
 
 // leaveOneOut compares settings by refits without each sample, in closed form at the η and L that all samples
-// chose. Where no kernels are given, a race on folds finds the dictionary.
+// chose. Where no kernels are given, they are those of the leader of a race on folds, with what it learns.
 func (s *race) leaveOneOut(ctx context.Context) error {
-	l, _ := s.data.Size()
-	if s.Groups != nil || s.TimeOrdered {
-		return fault.Input("leaving out single rows is for rows in no order and no groups: use folds")
-	}
-	if s.Setting.Model == learn.Sum || slices.Contains(s.Models, learn.Sum) {
-		const sum = "leaving out single rows in closed form is for one output kernel, not for one of each kernel's " +
-			"own: use folds"
-		return fault.Input(sum)
-	}
+	l, _ := s.all.Size()
+	s.data, s.folds, s.complete = s.all, 1, []bool{true} // one fold of all samples
 	if s.kernelsOpen() {
-		if err := s.run(ctx); err != nil {
-			return err
-		}
-		p := s.best.Chosen()
-		s.Setting.Kernels, s.Setting.OutputKernel, s.OutputKernels, s.arms = p.Kernels, p.OutputKernel, nil, nil
-		if s.Setting.Learn == "" {
-			s.Setting.Learn = p.Learn
-		}
-	}
-	s.data, s.size, s.folds = s.all, l, 1 // of all samples
-	if err := s.start(ctx); err != nil {
+		s.leader().move(float64(l)/float64(s.size), 1)
+	} else if err := s.start(ctx); err != nil {
 		return err
 	}
+	s.size = l
 	s.begin("leaving out each row", len(s.arms))
-	var notes []Point // standard errors and degrees of freedom
+	notes := map[*arm][]Point{} // standard errors and degrees of freedom
 	for _, a := range s.arms {
 		t, err := s.data.Train(ctx, a.Kernels, a.Learn, learn.All)
 		if err != nil {
@@ -305,11 +288,10 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 			return err
 		}
 		s.constant = [][]float64{refits.Constant().Errors.Each(s.Metric)}
+		notes[a] = make([]Point, len(a.lambdas))
 		err = s.Method.LeaveOut(ctx, t, refits, a.Setting, a.lambdas, func(i int, r *learn.Refits) {
-			a.errors[i][0] = r.Errors.Each(s.Metric)
-			if !math.IsNaN(learn.Mean(a.errors[i][0])) {
-				notes = append(notes, Point{StdErr: standardError(r, l, s.Metric), Freedom: r.Freedom})
-			}
+			a.errors[i][0] = known(r.Errors.Each(s.Metric))
+			notes[a][i] = Point{StdErr: standardError(r, l, s.Metric), Freedom: r.Freedom}
 		})
 		if err != nil {
 			return err
@@ -320,8 +302,10 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, n := range notes {
-		r.Points[i].StdErr, r.Points[i].Freedom = n.StdErr, n.Freedom
+	for i := range r.Points {
+		p := &r.Points[i]
+		n := notes[p.arm][p.at]
+		p.StdErr, p.Freedom = n.StdErr, n.Freedom
 	}
 	r.Folds = l
 	if s.OneSE {

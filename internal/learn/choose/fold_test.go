@@ -18,7 +18,7 @@ func TestTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, data: d, folds: 3}
+	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, top: d, data: d, folds: 3}
 	one, sum := "gaussian:ard:median", "gaussian+matern12:ard:median"
 	for _, k := range [][]string{{one}, {one, linearKernel}, {sum}, {linearKernel}} {
 		for _, what := range []learn.Learned{learn.Nothing, learn.Weights, learn.Both} {
@@ -65,13 +65,13 @@ func pathOf(t *testing.T, l, folds int, kernel string, what learn.Learned, lambd
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Metric: "nmse", Folds: folds, Repeats: 1}}, all: d, data: d}
-	if err := s.take(d, rung{samples: l}); err != nil {
+	s := &race{Job: Job{Options: Options{Metric: "nmse", Folds: folds, Repeats: 1}}, all: d, top: d, data: d}
+	if err := s.take(d, l); err != nil {
 		t.Fatal(err)
 	}
 	a := &arm{
 		Setting: learn.Setting{Kernels: []string{kernel}, Norm: "lp:1", Learn: what, Model: learn.Product},
-		lambdas: lambdas, in: slices.Repeat([]bool{true}, len(lambdas)),
+		lambdas: lambdas, to: len(lambdas),
 	}
 	a.move(1, folds)
 	return s, a
@@ -86,34 +86,35 @@ func TestUncertifiedEnds(t *testing.T) {
 		if err := s.fold(t.Context(), []*arm{a}, 0); err != nil {
 			t.Fatal(err)
 		}
-		a.drop(0, 1)
-		if got := len(slices.DeleteFunc(a.in, func(in bool) bool { return !in })); got != want {
+		a.end(0, 1)
+		if got := a.to - a.from; got != want {
 			t.Errorf("at most %d iterations: %d values of λ are compared, want %d", most, got, want)
 		}
 	}
 }
 
-// TestWholePathEnds ends a path of all samples at the first λ beyond the best.
-func TestWholePathEnds(t *testing.T) {
+// TestPathEnds ends a path that begins beside the best at the first λ beyond it.
+func TestPathEnds(t *testing.T) {
 	var lambdas []float64
 	for lambda := 1.; lambda > 1e-12; lambda /= 10 {
 		lambdas = append(lambdas, lambda)
 	}
 	s, a := pathOf(t, 60, 3, "gaussian:all:median", learn.Nothing, lambdas)
-	s.whole = true
+	a.from = 1
 	if err := s.fold(t.Context(), []*arm{a}, 0); err != nil {
 		t.Fatal(err)
 	}
-	best, known := 0, 0
+	best, known := 1, 0
 	for i, e := range a.errors {
 		if e[0] == nil {
 			continue
 		}
-		if known++; learn.Mean(e[0]) < learn.Mean(a.errors[best][0]) {
+		of := func(e []float64) float64 { return atMostConstant(&learn.Errors{Relative: e}) }
+		if known++; of(e[0]) < of(a.errors[best][0]) {
 			best = i
 		}
 	}
-	if known != best+2 || known == len(a.lambdas) {
+	if known != best+1 || known == len(a.lambdas) {
 		t.Errorf("%d values of %d were compared, the best is number %d", known, len(a.lambdas), best+1)
 	}
 }

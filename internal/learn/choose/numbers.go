@@ -38,14 +38,12 @@ const (
 	doubt = 1.64
 	// closeCall is that of the last rule (Breiman et al., Classification and Regression Trees, 1984, section 3.4.3).
 	closeCall = 1
-	// beside is the number of steps of a path that stay on both sides of the best: its neighbours. Arms that enter, and
-	// those on more than twice the samples of the rung before, have two of them. A path on all samples with exact
-	// kernels ends so many values behind its best.
+	// beside is the number of steps of a path that stay on both sides of the best: its neighbours. A path that begins
+	// beside the best of other arms or samples ends at so many values without a lower error.
 	beside = 1
-	// patience is the number of values of λ without a lower error that end a path of fits by weights or by a loss other
-	// than the squared one, which become slow as λ falls: a factor of about 30. It does not count while the error is
-	// within its standard error of that of the mean, as it is at large λ. Twice the least error ends any path. Neither
-	// ends a path by a loss above the λ that a race by squared errors has found.
+	// patience is the number of values of λ without a lower error that end a path of fits from the largest λ on: a
+	// factor of about 30. It does not count while the error is within its standard error of that of the mean, as it is
+	// at large λ.
 	patience = 3
 	// unionOfBest is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md), and of
 	// arms that stay after each rung, whatever their errors, where there are more samples than the race has.

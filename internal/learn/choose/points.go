@@ -21,9 +21,9 @@ func (s *race) summarize(folds []int) (*Result, error) {
 		return nil, fault.Input("cross-validation: no fold hides a target that the others have values of")
 	}
 	r := &Result{Metric: s.Metric, Folds: len(folds), samples: s.size}
-	var errors [][]float64 // of each point, on each fold
-	var means [][]int
-	least := math.Inf(1)
+	for _, f := range folds {
+		r.Constant += learn.Mean(s.constant[f]) / float64(len(folds))
+	}
 	for _, a := range s.arms {
 		a.at, a.score, a.folds = -1, math.Inf(1), nil
 		for i, lambda := range a.lambdas {
@@ -34,33 +34,43 @@ func (s *race) summarize(folds []int) (*Result, error) {
 			if slices.ContainsFunc(p.Folds, math.IsNaN) {
 				continue
 			}
+			p.arm, p.at = a, i
 			p.Mean, p.StdErr = meanAndError(p.Folds)
-			mixed, predicted := s.withMeans(a.errors[i], folds)
-			// Where the mean predicts all targets of both, the errors themselves decide.
-			v := s.score(mixed)
-			if v < a.score {
-				a.at, a.score, a.folds = i, v, mixed
+			p.mixed, p.means = s.withMeans(a.errors[i], folds)
+			if v := s.score(p.mixed); v < a.score {
+				a.at, a.score, a.folds = i, v, p.mixed
 			}
-			if v < least || v == least && len(r.Points) > 0 && s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
-				least, r.Best = v, len(r.Points)
-			}
-			r.Points, errors, means = append(r.Points, p), append(errors, mixed), append(means, s.byMean(predicted))
+			r.Points = append(r.Points, p)
 		}
 	}
 	if len(r.Points) == 0 {
 		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all folds")
 	}
-	for _, f := range folds {
-		r.Constant += learn.Mean(s.constant[f]) / float64(len(folds))
-	}
+	r.Best = s.least(r.Points)
 	if s.Kernels == nil {
-		r.Best = s.simplest(r.Points, errors, r.Best)
+		r.Best = s.simplest(r.Points, r.Best)
 	}
 	if s.OneSE {
 		r.Best = s.steadier(r.Points, r.Best)
 	}
-	r.Means = means[r.Best]
+	r.Means = r.Chosen().means
 	return r, nil
+}
+
+// order compares points by their scores, and by those of the errors themselves where the mean predicts all targets of
+// both.
+func (s *race) order(p, q *Point) int {
+	return cmp.Or(cmp.Compare(s.score(p.mixed), s.score(q.mixed)), cmp.Compare(s.score(p.Folds), s.score(q.Folds)))
+}
+
+// least is the point of the best score.
+func (s *race) least(points []Point) (best int) {
+	for i := range points {
+		if s.order(&points[i], &points[best]) < 0 {
+			best = i
+		}
+	}
+	return best
 }
 
 // informative are those of some folds that hide a cell of a target which their training samples have values of.
@@ -69,15 +79,10 @@ func (s *race) informative(folds []int) []int {
 }
 
 // withMeans is the metric, on each of some informative folds, of a setting that predicts the targets for which it
-// is better than the mean of the training targets, which predicts the others. It is nil where a fold has
-// no errors. predicted says which targets the setting predicts: those for which it is better by doubt
-// standard errors, or by closeCall of them where the mean over all targets is better by doubt. Folds that hide cells
-// have few of each target: it predicts all targets where that mean is.
-func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predicted []bool) {
-	predicted = make([]bool, len(s.constant[folds[0]]))
-	if slices.ContainsFunc(folds, func(f int) bool { return each[f] == nil }) {
-		return nil, predicted
-	}
+// is better than the mean of the training targets, which predicts the others. It lists these others. A setting predicts
+// the targets for which it is better by doubt standard errors, or by closeCall of them where the mean over all targets
+// is better by doubt. Folds that hide cells have few of each target: it predicts all targets where that mean is.
+func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, means []int) {
 	better := func(of func(errors []float64) float64, standardErrors float64) bool {
 		var a, b []float64
 		for _, f := range folds {
@@ -89,6 +94,7 @@ func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predi
 	if together {
 		enough = closeCall
 	}
+	predicted := make([]bool, len(s.constant[folds[0]]))
 	for k := range predicted {
 		predicted[k] = s.fills() && together || better(func(errors []float64) float64 { return errors[k] }, enough)
 	}
@@ -101,7 +107,13 @@ func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predi
 		}
 		errors = append(errors, learn.Mean(mixed))
 	}
-	return errors, predicted
+	_, n := s.data.Size()
+	for k := range n {
+		if !predicted[min(k, len(predicted)-1)] { // the accuracy is of all targets together
+			means = append(means, k)
+		}
+	}
+	return errors, means
 }
 
 // worse reports whether the errors a of folds exceed b by more than so many standard errors of the difference, where
@@ -124,17 +136,6 @@ func (s *race) worse(a, b []float64, standardErrors float64) bool {
 	}
 	mean, sd := stat.MeanStdDev(d, nil)
 	return mean > standardErrors*sd*math.Sqrt(1/float64(len(d))+1/float64(max(s.folds/max(s.Repeats, 1)-1, 1)))
-}
-
-// byMean lists the targets that are not predicted better than by their mean. Accuracy is of all together.
-func (s *race) byMean(predicted []bool) (targets []int) {
-	_, n := s.data.Size()
-	for k := range n {
-		if !predicted[min(k, len(predicted)-1)] {
-			targets = append(targets, k)
-		}
-	}
-	return targets
 }
 
 // score is what settings are compared by: the mean over the folds of the
@@ -161,31 +162,26 @@ func (s *race) value(e float64) float64 {
 }
 
 // simplest is the last rule: of the points that are worse than the best by at most one standard error of the
-// difference, the best of those with fixed weights. errors are those of each point on each fold.
-func (s *race) simplest(points []Point, errors [][]float64, best int) int {
-	rank := func(i int) int {
-		if points[i].Learn.Weights() {
-			return 1
-		}
-		return 0
-	}
+// difference, the best of those with fixed weights.
+func (s *race) simplest(points []Point, best int) int {
 	simplest := best
 	for i := range points {
-		simpler := cmp.Or(cmp.Compare(rank(i), rank(simplest)), cmp.Compare(s.score(errors[i]),
-			s.score(errors[simplest]))) < 0
-		if simpler && !s.worse(errors[i], errors[best], closeCall) {
+		p, q := &points[i], &points[simplest]
+		simpler := q.Learn.Weights() && !p.Learn.Weights()
+		if (simpler || p.Learn.Weights() == q.Learn.Weights() && s.order(p, q) < 0) &&
+			!s.worse(p.mixed, points[best].mixed, closeCall) {
 			simplest = i
 		}
 	}
 	return simplest
 }
 
-// steadier is the point of largest λ on the branch of the best that is within its standard error.
+// steadier is the point of largest λ on the path of the best that is within its standard error.
 func (s *race) steadier(points []Point, best int) int {
 	b := points[best]
 	at := best
 	for i, p := range points {
-		if p.sameBut(&b) && p.Lambda > points[at].Lambda && math.Abs(p.Mean-b.Mean) <= b.StdErr {
+		if p.arm == b.arm && p.Lambda > points[at].Lambda && math.Abs(p.Mean-b.Mean) <= b.StdErr {
 			at = i
 		}
 	}

@@ -21,123 +21,92 @@ import (
 type race struct {
 	Job
 	all   learn.Data // all samples
-	top   learn.Data // the largest part on which all arms may be compared
+	top   learn.Data // the part on which all arms may be compared
 	data  learn.Data // those of the rung
 	from  learn.Data // that data is a part of
 	size  int        // samples of data
-	floor float64    // no path ends at a larger λ, which is that of squared errors; 0 for none
 	arms  []*arm     // the best first once they are ranked
+	floor float64    // no path ends at a larger λ, which is that of squared errors; 0 for none
 
 	folds    int         // of all repeats
 	constant [][]float64 // errors without kernels: of each fold, what the metric averages
 	complete []bool      // folds on which all arms were compared
 	best     *Result     // of the last rung that has any
-	whole    bool        // all samples are fitted with exact kernels, and more of them than decompositions serve
+	cut      bool        // time was spent before all was compared
 	progress
 }
 
-// rung is a part of the data.
-type rung struct{ samples, targets, repeat int }
-
-// rungs lists the parts that arms are compared on in turn. last are those after which all data are in.
-func (s *race) rungs() (list, last []rung) {
+// rungs lists the numbers of samples that arms are compared on in turn, and the number of targets. Where the user names
+// kernels, he means all samples.
+func (s *race) rungs() (samples []int, targets int) {
 	l, n := s.all.Size()
-	top := rung{samples: l, targets: n}
 	if s.all.Abilities().InMemory == nil || s.named() {
-		return s.repeats(top), nil // the user says what to compare, and means all samples
+		return []int{l}, n
 	}
+	size := l
 	if t := s.table(); t != nil {
-		most := rung{samples: MostSamples, targets: mostTargets}
-		if s.holed() {
-			most = rung{samples: holedSamples, targets: holedTargets}
+		rows, some := MostSamples, mostTargets
+		if _, partial := s.all.Cells(); min(n, partial) >= 2*holedTargets {
+			rows, some = holedSamples, holedTargets
 		}
 		// Of every dictionary a cross-Gram matrix for each fold.
 		bytesPerPair := float64(8 * fewFolds * len(bases(len(t.Columns()))))
 		holds := math.Sqrt(float64(s.Method.Limit()) / bytesPerPair)
-		top.samples = min(l, max(firstSamples, min(most.samples, int(holds))))
-		if n >= 2*most.targets && s.Metric != "accuracy" {
-			top.targets = most.targets
+		size = min(l, max(firstSamples, min(rows, int(holds))))
+		if n >= 2*some && s.Metric != "accuracy" {
+			n = some
 		}
 	}
-	list = s.repeats(top)
-	for size := top.samples / 2; size >= firstSamples && s.Lambdas == nil; size /= 2 {
-		list = slices.Insert(list, 0, rung{samples: size, targets: top.targets})
+	samples = []int{size}
+	for size /= 2; size >= firstSamples && s.Lambdas == nil; size /= 2 {
+		samples = slices.Insert(samples, 0, size)
 	}
-	if top.samples < l && !s.holed() {
-		last = append(last, rung{samples: l, targets: top.targets})
-	}
-	if top.targets < n || top.samples < l && last == nil {
-		last = append(last, rung{samples: l, targets: n})
-	}
-	return list, last
+	return samples, n
 }
 
-// holed reports whether many targets, and as many rows, may have missing cells.
-func (s *race) holed() bool {
-	_, n := s.all.Size()
-	_, partial := s.all.Cells()
-	return min(n, partial) >= 2*holedTargets
-}
-
-func (s *race) repeats(r rung) (list []rung) {
-	for r.repeat = range max(s.Repeats, 1) {
-		list = append(list, r)
-	}
-	return list
-}
-
-// run compares arms rung by rung. Arms that learn enter on the first rung of the largest part but one.
+// run compares arms rung by rung, and those that lead on all samples and targets. The folds of the last rung are dealt
+// anew for each repeat. Arms that learn enter before the last rung.
 func (s *race) run(ctx context.Context) error {
-	list, last := s.rungs()
-	if err := s.begins(ctx); err != nil {
+	if err := s.enter(ctx); err != nil {
 		return err
 	}
-	enter := max(0, len(list)-max(s.Repeats, 1)-1)
-	for k, r := range list {
-		if err := s.take(s.top, r); err != nil {
+	sizes, _ := s.rungs()
+	last, repeats := len(sizes)-1, max(s.Repeats, 1)
+	for k := range last + repeats { // rungs before the last, and then its repeats
+		if err := s.take(s.top, sizes[min(k, last)]); err != nil {
 			return err
 		}
-		folds := s.folds / max(s.Repeats, 1) // of a repeat
-		from, to := r.repeat*folds, (r.repeat+1)*folds
-		if err := s.compare(ctx, from, to); err != nil {
+		folds := s.folds / repeats
+		from := max(k-last, 0) * folds
+		if err := s.compare(ctx, from, from+folds); err != nil {
 			return err
 		}
-		if k == enter && s.kernelsOpen() {
-			if err := s.enterLearners(ctx, from, to); err != nil {
+		if k == max(0, last-1) && s.kernelsOpen() {
+			if err := s.learners(ctx); err != nil {
+				return err
+			}
+			if err := s.compare(ctx, from, from+folds); err != nil {
 				return err
 			}
 		}
-		if k+1 < len(list) {
+		if k+1 < last+repeats {
 			s.eliminate()
 		}
 	}
-	s.follow()
-	for _, r := range last {
-		if err := s.finish(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.finish(ctx)
 }
 
-// follow makes fits to all samples start from the lengths of columns that the last rung learned.
-func (s *race) follow() {
-	if t := s.table(); t != nil {
-		t.Follow(s.data)
-	}
-}
-
-// begins lists the arms of the first rung.
-func (s *race) begins(ctx context.Context) (err error) {
-	list, _ := s.rungs()
+// enter draws the part of the samples and targets that runs the race, and lists the arms of the first rung.
+func (s *race) enter(ctx context.Context) (err error) {
+	sizes, targets := s.rungs()
 	l, n := s.all.Size()
-	s.top = s.all
-	if top := list[len(list)-1]; top.samples < l || top.targets < n {
-		if s.top, err = s.table().Part(s.draw(l, top.samples), s.draw(n, top.targets)); err != nil {
+	size := sizes[len(sizes)-1]
+	if s.top = s.all; size < l || targets < n {
+		if s.top, err = s.table().Part(s.draw(l, size), s.draw(n, targets)); err != nil {
 			return err
 		}
 	}
-	if err := s.take(s.top, list[0]); err != nil {
+	if err := s.take(s.top, sizes[0]); err != nil {
 		return err
 	}
 	if err := s.start(ctx); err != nil {
@@ -145,41 +114,15 @@ func (s *race) begins(ctx context.Context) (err error) {
 	}
 	if s.kernelsOpen() {
 		s.Method.Say("choosing kernels on %d of %d samples and %d of %d targets: %d dictionaries, first on %d samples",
-			list[len(list)-1].samples, l, list[0].targets, n, len(s.arms), s.size)
+			size, l, targets, n, len(s.arms), s.size)
 	}
 	return nil
 }
 
-// enterLearners compares the arms that learn, and then the sum on the best dictionary.
-func (s *race) enterLearners(ctx context.Context, from, to int) error {
-	s.rank()
-	if err := s.learners(ctx); err != nil {
-		return err
-	}
-	s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool {
-		return s.Setting.Learn != "" && a.Learn != s.Setting.Learn ||
-			s.Setting.OutputKernel != "" && a.OutputKernel != s.Setting.OutputKernel
-	})
-	if err := s.compare(ctx, from, to); err != nil {
-		return err
-	}
-	if s.Setting.Model != learn.Sum && !slices.Contains(s.Models, learn.Sum) {
-		return nil
-	}
-	s.rank()
-	if err := s.sum(ctx); err != nil {
-		return err
-	}
-	if s.Models == nil {
-		s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return a.Model != learn.Sum })
-	}
-	return s.compare(ctx, from, to)
-}
-
-// take makes a part of the data d what arms are compared on, and deals it to folds.
+// take makes so many samples of the data d what arms are compared on, and deals them to folds.
 // A smaller number of samples takes a part of a larger one.
-func (s *race) take(d learn.Data, r rung) (err error) {
-	if d == s.from && r.samples == s.size {
+func (s *race) take(d learn.Data, samples int) (err error) {
+	if d == s.from && samples == s.size {
 		return nil
 	}
 	l, _ := d.Size()
@@ -190,8 +133,8 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	}
 	before := s.data
 	s.data = d
-	if r.samples < l {
-		rows := s.draw(l, r.samples)
+	if samples < l {
+		rows := s.draw(l, samples)
 		if s.data, err = d.Abilities().InMemory.Sample(rows); err != nil {
 			return err
 		}
@@ -208,9 +151,9 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 		return err
 	}
 	for _, a := range s.arms {
-		a.move(float64(r.samples)/float64(s.size), s.folds)
+		a.move(float64(samples)/float64(s.size), s.folds)
 	}
-	s.from, s.size = d, r.samples
+	s.from, s.size = d, samples
 	return nil
 }
 
@@ -265,8 +208,7 @@ func (s *race) compare(ctx context.Context, from, to int) error {
 		s.complete[t.fold] = false
 		left[t.fold]++
 		for _, a := range t.arms {
-			lambdas, _ := a.pending(t.fold)
-			count += len(lambdas)
+			count += len(a.pending(t.fold))
 		}
 	}
 	s.begin(fmt.Sprintf("comparing settings on %d rows", s.size), count)
@@ -291,7 +233,7 @@ func (s *race) compare(ctx context.Context, from, to int) error {
 		}
 	})
 	if ctx.Err() != nil {
-		s.soFar()
+		_ = s.soFar() // there may be no result yet
 		return ctx.Err()
 	}
 	if err := cmp.Or(fail...); err != nil {
@@ -301,7 +243,7 @@ func (s *race) compare(ctx context.Context, from, to int) error {
 		return err
 	}
 	for _, a := range s.arms {
-		a.drop(from, to)
+		a.end(from, to)
 	}
 	s.best, err = s.summarize(s.compared())
 	return err
@@ -317,101 +259,81 @@ func (s *race) compared() (folds []int) {
 	return folds
 }
 
-// soFar takes the result of the folds that are complete, or where none is and nothing was compared
-// before, of those that have errors.
-func (s *race) soFar() {
-	if folds := s.compared(); folds != nil {
-		if r, err := s.summarize(folds); err == nil {
-			s.best = r
-		}
-		return
+// soFar takes the result of the folds that are complete. Where none is, and nothing was compared before, it takes that
+// of folds that have errors, which say too little about single targets.
+func (s *race) soFar() error {
+	folds, begun := s.compared(), false
+	if folds == nil && s.best != nil {
+		return nil
 	}
-	if s.best != nil {
-		return
-	}
-	var begun []int
-	for f := range s.complete {
-		if slices.ContainsFunc(s.arms, func(a *arm) bool {
-			return slices.ContainsFunc(a.errors, func(e [][]float64) bool { return e[f] != nil })
-		}) {
-			begun = append(begun, f)
+	if folds == nil {
+		begun = true
+		for f := range s.complete {
+			if slices.ContainsFunc(s.arms, func(a *arm) bool { return a.errors[a.from][f] != nil }) {
+				folds = append(folds, f)
+			}
 		}
 	}
-	if begun != nil {
-		_ = s.begun(begun) // there is no result yet
-	}
-}
-
-// begun takes the result of folds that not all arms were compared on. Such folds say too little about single targets.
-func (s *race) begun(folds []int) error {
 	r, err := s.summarize(folds)
 	if err != nil {
 		return err
 	}
-	r.Means = nil
-	for i, p := range r.Points {
-		if s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
-			r.Best = i
+	if s.best = r; begun {
+		for i := range r.Points {
+			r.Points[i].mixed = r.Points[i].Folds
 		}
+		r.Best, r.Means = s.least(r.Points), nil
 	}
-	s.best = r
 	return nil
 }
 
-// least compares the middle of the path of the first arm on one fold, where the time was spent before anything was
+// atLeast compares the middle of the path of the first arm on one fold, where the time was spent before anything was
 // compared.
-func (s *race) least(ctx context.Context) error {
+func (s *race) atLeast(ctx context.Context) error {
 	if s.arms == nil {
-		if err := s.begins(ctx); err != nil {
+		if err := s.enter(ctx); err != nil {
 			return err
 		}
 	}
 	a := s.arms[0]
-	for i := range a.in {
-		a.in[i] = i == len(a.lambdas)/2
-	}
+	a.from = len(a.lambdas) / 2
+	a.to = a.from + 1
 	s.begin("comparing settings", 1)
 	if err := s.fold(ctx, s.arms[:1], 0); err != nil {
 		return err
 	}
-	return s.begun([]int{0})
+	return s.soFar()
 }
 
-// eliminate removes the arms that are worse than the best beyond doubt, and more until at most half are left: first the
-// best arm of each kind stays, then the second of each, so that arms that are nearly alike do not crowd out the
-// others. Where there are more samples than the race has, unionOfBest arms stay whatever their errors: sums of kernels
-// gain on others as samples are added. Those that stay keep the neighbours of their best λ, and all of a path that one
-// decomposition serves: lengths that are learned on more samples may have another scale of μ.
+// eliminate leaves the best arm of each kind that is not worse than the best beyond doubt, so that arms that are nearly
+// alike do not crowd out the others. Where there are more samples than the race has, those of unionOfBest kinds stay
+// whatever their errors: sums of kernels gain on others as samples are added. They keep the neighbours of their best λ,
+// or all of a path that one decomposition serves: lengths that are learned on more samples may have another scale of μ.
 func (s *race) eliminate() {
 	if s.Lambdas != nil || s.Kernels != nil {
 		return
 	}
 	s.rank()
-	leader := s.arms[0]
-	if leader.at < 0 {
-		return
-	}
-	least, most := 1, max(unionOfBest, (len(s.arms)+1)/2)
+	least := 1
 	l, _ := s.all.Size()
 	if top, _ := s.top.Size(); top < l {
 		least = unionOfBest
 	}
-	kept, turn, better := s.arms[:0:0], map[*arm]int{}, map[string]int{}
+	var kept []*arm
+	kinds := map[string]bool{}
 	for _, a := range s.arms {
 		kind := a.kind()
-		turn[a] = better[kind]
-		better[kind]++
-	}
-	slices.SortStableFunc(s.arms, func(a, b *arm) int { return cmp.Compare(turn[a], turn[b]) })
-	for _, a := range s.arms {
-		if a.at >= 0 && (len(kept) < least || len(kept) < most && !s.worse(a.folds, leader.folds, doubt)) {
-			if !a.closed {
-				a.keep(beside)
-			}
-			kept = append(kept, a)
+		if a.at < 0 || kinds[kind] || len(kept) >= least && s.worse(a.folds, s.arms[0].folds, doubt) {
+			continue
 		}
+		if kinds[kind] = true; !a.closed {
+			a.keep(a.at-beside, a.at+beside+1)
+		}
+		kept = append(kept, a)
 	}
-	s.arms = kept
+	if kept != nil {
+		s.arms = kept
+	}
 }
 
 // rank puts the best arms first.

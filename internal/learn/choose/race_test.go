@@ -37,16 +37,16 @@ func TestRungs(t *testing.T) {
 	}
 	spy := &sampled{InMemory: d}
 	s := &race{Job: Job{Options: Options{Metric: "mse", Folds: 3, Groups: groups}}, all: spy}
-	list, last := s.rungs()
-	if len(list) != 3 || list[0].samples != l/4 || list[1].samples != l/2 || list[2].samples != l || last != nil {
-		t.Fatalf("rungs %v, %v", list, last)
+	list, targets := s.rungs()
+	if !slices.Equal(list, []int{l / 4, l / 2, l}) || targets != 1 {
+		t.Fatalf("rungs %v, %d targets", list, targets)
 	}
 	for _, r := range list {
 		if err := s.take(spy, r); err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := s.data.Size(); got != r.samples || len(s.constant) != 3 {
-			t.Errorf("%d samples and %d folds, want %d and 3", got, len(s.constant), r.samples)
+		if got, _ := s.data.Size(); got != r || len(s.constant) != 3 {
+			t.Errorf("%d samples and %d folds, want %d and 3", got, len(s.constant), r)
 		}
 	}
 	small, large := spy.rows[0], spy.rows[1]
@@ -64,7 +64,7 @@ func TestArmsDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, data: d, folds: 2}
+	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, top: d, data: d, folds: 2}
 	for _, what := range []learn.Learned{learn.Nothing, learn.Nothing, learn.Weights} {
 		set := learn.Setting{Kernels: []string{"gaussian:all:median"}, Norm: "lp:1", Learn: what, Model: learn.Product}
 		if err := s.add(t.Context(), set); err != nil {
@@ -79,26 +79,22 @@ func TestArmsDiffer(t *testing.T) {
 // TestWithMeans uses a setting for the targets that it predicts better than the constant beyond noise.
 func TestWithMeans(t *testing.T) {
 	s := metric("nmse")
-	s.folds = 4
+	s.data, s.folds = rowsOf(t, 9, 4), 4
 	s.constant = [][]float64{{1, 1, 1, math.NaN()}, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}
 	//                        better everywhere, better by chance, worse, better where it counts
 	each := [][]float64{{.5, .4, 2, math.NaN()}, {.6, 1.3, 2, .5}, {.5, .9, 2, .5}, {.4, 1.2, 2, .5}}
-	errors, predicted := s.withMeans(each, []int{0, 1, 2, 3})
-	if want := []bool{true, false, false, true}; !slices.Equal(predicted, want) {
-		t.Errorf("predicted %v, want %v", predicted, want)
+	errors, means := s.withMeans(each, []int{0, 1, 2, 3})
+	if want := []int{1, 2}; !slices.Equal(means, want) {
+		t.Errorf("the mean predicts %v, want %v", means, want)
 	}
 	for f, want := range []float64{2.5 / 3, 3.1 / 4, 3.0 / 4, 2.9 / 4} {
 		if math.Abs(errors[f]-want) > 1e-15 {
 			t.Errorf("fold %d: error %g, want %g", f, errors[f], want)
 		}
 	}
-	each[2] = nil
-	if errors, _ := s.withMeans(each, []int{0, 1, 2, 3}); errors != nil {
-		t.Errorf("errors %v of a fold that has none", errors)
-	}
 	s = metric("accuracy")
-	s.folds, s.constant = 2, [][]float64{{.6}, {.5}}
-	if _, predicted := s.withMeans([][]float64{{.9}, {.8}}, []int{0, 1}); !predicted[0] {
+	s.data, s.folds, s.constant = rowsOf(t, 9, 1), 2, [][]float64{{.6}, {.5}}
+	if _, means := s.withMeans([][]float64{{.9}, {.8}}, []int{0, 1}); means != nil {
 		t.Error("a higher accuracy is not better")
 	}
 }
@@ -119,13 +115,13 @@ func TestKindsStay(t *testing.T) {
 		e, noise := .5+.001*float64(i), .01*float64(i+1)
 		errors := [][]float64{{e - noise}, {e}, {e + noise}}
 		s.arms = append(s.arms, &arm{
-			Setting: learn.Setting{Kernels: kernels}, closed: true, lambdas: []float64{1}, in: []bool{true},
+			Setting: learn.Setting{Kernels: kernels}, closed: true, lambdas: []float64{1}, to: 1,
 			errors: [][][]float64{errors},
 		})
 	}
 	learns, other := s.arms[5], s.arms[7]
 	eliminate(t, s)
-	if len(s.arms) != 4 || !slices.Contains(s.arms, learns) || !slices.Contains(s.arms, other) {
+	if len(s.arms) != 3 || !slices.Contains(s.arms, learns) || !slices.Contains(s.arms, other) {
 		t.Errorf("%d arms stay, with learned lengths: %v, linear: %v", len(s.arms), slices.Contains(s.arms, learns),
 			slices.Contains(s.arms, other))
 	}

@@ -1,5 +1,5 @@
-// This file runs a race, or two for a loss other than the squared one, and takes what it found on a part of the data to
-// all of it.
+// This file divides the time, takes what a part of the data chose to all of it, and compares λ by other losses than the
+// squared one.
 
 package choose
 
@@ -11,7 +11,6 @@ import (
 
 	"github.com/iokl/iokl/internal/base/phase"
 	"github.com/iokl/iokl/internal/learn"
-	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/loss"
 )
@@ -22,261 +21,180 @@ import (
 // complete, or else of the rung before; with the error of the context, if that has ended, and then nil where nothing
 // was compared yet. What is chosen has exact kernels then, whether all samples can be fitted with these or not.
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
-	r := &race{Job: job, all: d, data: d}
-	if d.Loss().Kind != loss.Squared {
-		if r.Setting.Losses = learn.Ends(r.Setting.Losses); r.Metric != "" && r.Metric != learn.LossMetric {
-			r.Setting.Losses = nil
-		}
-		if r.kernelsOpen() {
-			return byLoss(ctx, r.table(), r.Job)
-		}
-		if err := d.Abilities().InMemory.Winsorize(ctx, r.Setting.Kernels); err != nil {
-			return nil, err
-		}
-	}
-	return r.decide(ctx)
-}
-
-// decide is Run by one race.
-func (s *race) decide(ctx context.Context) (*Result, error) {
+	s := &race{Job: job, all: d, data: d}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	limited, cancel := ctx, func() {}
-	if !s.Until.IsZero() {
-		limited, cancel = context.WithDeadline(ctx, s.Until)
-	}
-	defer cancel()
 	s.Method.Tol, s.Method.Trace = s.Tol, nil
-	compare := s.run
-	if s.LeaveOneOut {
-		compare = s.leaveOneOut
+	open, stages := s.kernelsOpen(), []func(context.Context) error{s.run}
+	switch byLoss := d.Loss().Kind != loss.Squared; {
+	case byLoss:
+		if err := d.Abilities().InMemory.Winsorize(ctx, s.Setting.Kernels); err != nil {
+			return nil, err
+		}
+		if open {
+			asked := s.Job
+			if err := s.bySquares(); err != nil {
+				return nil, err
+			}
+			stages = append(stages, func(ctx context.Context) error { return s.byLoss(ctx, d, &asked) })
+		}
+	case s.LeaveOneOut && open:
+		stages = append(stages, s.leaveOneOut)
+	case s.LeaveOneOut:
+		stages[0] = s.leaveOneOut
 	}
 	var err error
-	phase.In(limited, phase.Choice, func(ctx context.Context) { err = compare(ctx) })
+	for k, work := range stages {
+		until := s.Until
+		if k+1 < len(stages) && !until.IsZero() {
+			until = until.Add(-time.Until(until) / 2)
+		}
+		if err = s.within(ctx, until, work); err != nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if s.best != nil {
+		s.best.cut = s.cut
+	}
+	return s.best, err
+}
+
+// within does a part of the comparison until it is time. If the time or ctx has ended it, the best so far becomes a
+// setting of all samples.
+func (s *race) within(ctx context.Context, until time.Time, work func(context.Context) error) (err error) {
+	limited, cancel := ctx, func() {}
+	if !until.IsZero() {
+		limited, cancel = context.WithDeadline(ctx, until)
+	}
+	defer cancel()
+	phase.In(limited, phase.Choice, func(ctx context.Context) { err = work(ctx) })
 	if limited.Err() == nil || ctx.Err() != nil && s.best == nil {
-		return s.best, err
+		return err
 	}
 	if ctx.Err() == nil { // the time is spent
 		if err = nil; s.best == nil {
-			if s.floor > 0 {
-				return nil, nil // squared errors have chosen a λ
-			}
-			if err := s.least(ctx); err != nil {
-				return nil, err
+			if err := s.atLeast(ctx); err != nil {
+				return err
 			}
 		}
-		s.best.cut = true
+		s.cut, s.best.cut = true, true
 		s.Method.Say("%s", s.best.Cut())
 	}
-	return s.best, cmp.Or(s.extend(ctx), err)
+	return cmp.Or(s.extend(ctx), err)
 }
 
-// lossSamples is how many samples, at most, values of λ are compared on by a loss: a fit takes several Newton steps
-// there, each as long as a decomposition, which half of the samples have in an eighth of the time.
-const lossSamples = MostSamples / 2
-
-// byLoss finds the kernels, and what is learned on them, by the race with squared errors, whose decompositions serve
-// all λ, and then λ by the loss on at most lossSamples samples.
-func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
-	job.Method.Say("kernels are compared by squared errors, since one decomposition of these serves all λ, and then λ "+
-		"by the loss %s", d.Loss())
-	if err := d.Winsorize(ctx, nil); err != nil {
-		return nil, err
-	}
-	squares, err := d.ByLoss(loss.Loss{})
-	if err != nil {
-		return nil, err
-	}
-	first := job
-	if first.Metric != "accuracy" {
-		first.Metric = ""
-	}
-	first.Lambdas, first.Setting.Losses = nil, nil
-	if !job.Until.IsZero() {
-		first.Until = job.Until.Add(-time.Until(job.Until) / 2)
-	}
-	best, err := (&race{Job: first, all: squares, data: squares}).decide(ctx)
-	if best == nil || err != nil {
-		return best, err
-	}
-	p := best.Chosen()
-	d.Follow(squares)
-	if err := d.Winsorize(ctx, p.Kernels); err != nil {
-		return ifEnded(ctx, best), err
-	}
-	second := job
-	second.Kernels, second.Models = nil, nil
-	second.Setting.Kernels, second.Setting.Learn, second.Setting.Model = p.Kernels, p.Learn, p.Model
-	if second.Setting.Regularizer == nil {
-		second.Setting.Norm = p.Norm
-	}
-	second.Norms, second.Repeats = nil, 1
-	l, _ := d.Size()
-	part, rows := learn.Data(d), []int(nil)
-	if some := (&race{Job: job}).draw(l, min(l, lossSamples)); some != nil && job.Lambdas == nil {
-		rows = some
-		if part, err = d.Sample(rows); err != nil {
-			return nil, err
-		}
-		second.Groups = columns.Pick(job.Groups, rows)
-	}
-	size, _ := part.Size()
-	r, err := (&race{Job: second, all: part, data: part, floor: p.Lambda * float64(l) / float64(size)}).decide(ctx)
-	if r == nil {
-		if best.cut = true; err == nil {
-			return best, nil
-		}
-		return ifEnded(ctx, best), err
-	}
-	if r.cut = r.cut || best.cut; rows == nil {
-		return r, err
-	}
-	for i := range r.Points { // μ = λl stays
-		r.Points[i].Lambda *= float64(len(rows)) / float64(l)
-	}
-	return r, cmp.Or(err, ctx.Err())
-}
-
-// ifEnded is what there is to return where ctx has ended, and else nil.
-func ifEnded(ctx context.Context, so *Result) *Result {
-	if ctx.Err() == nil {
+// finish compares the leader and the leader among fixed weights on all samples and targets. One fold chooses λ, on a
+// path that falls from the largest λ within one standard error of the best, or from one value above the best; the other
+// folds measure the error there, unless they hide cells, of which one fold has many, and fits take long.
+//
+// Where kernels interpolate without harm, all small values of λ are alike on few samples, and the best of them by so
+// little that it says nothing of more samples, which lie closer: a path that falls from the largest ends before systems
+// of small λ, which are ill conditioned.
+func (s *race) finish(ctx context.Context) error {
+	s.follow()
+	l, n := s.all.Size()
+	if _, some := s.data.Size(); s.size == l && some == n {
 		return nil
 	}
-	return so
-}
-
-// finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels
-// where time and memory allow, of which one fold chooses λ, and explicit features else, where only the leader is
-// left. Where cells of many targets are missing there is no other fold: a fit takes long.
-func (s *race) finish(ctx context.Context, r rung) error {
-	p := s.best.Chosen()
-	kernels, err := s.affordable(ctx, &p)
+	list, features, err := s.affordable(ctx)
 	if err != nil {
 		return err
 	}
-	exact := dictionary.Exact(kernels)
-	s.rank()
-	s.arms = s.leaders(&p, exact)
-	open := r.samples > s.size && !s.holed()
-	for _, a := range s.arms {
-		a.closed = false
-		switch a.keep(2 * beside); {
-		case s.holed():
-			a.keep(beside)
-		case open: // features want less of a penalty than their kernels, and exact kernels end at their best
-			a.fall(min(s.largest(a), a.at-2*beside))
-		default:
-			a.keep(0)
+	s.arms = nil
+	for _, i := range list {
+		p := s.best.Points[i]
+		a := p.arm
+		if a.closed = false; s.size < l {
+			a.keep(min(s.best.Points[s.steadier(s.best.Points, i)].at, p.at-beside), len(a.lambdas))
+		} else {
+			a.keep(p.at, p.at+1)
 		}
-	}
-	if !exact {
-		s.arms[0].Kernels = kernels
+		s.arms = append(s.arms, a)
 	}
 	d := s.all
-	if l, n := d.Size(); r.targets < n {
-		if d, err = s.table().Part(s.draw(l, l), s.draw(n, r.targets)); err != nil {
-			return err
+	if features != nil {
+		s.arms[0].Kernels = features
+		if s.Metric != "accuracy" && !s.TimeOrdered {
+			if d, err = s.table().Sums(ctx, features, s.folding()); err != nil {
+				return err
+			}
 		}
 	}
-	if !exact && s.Metric != "accuracy" && !s.TimeOrdered {
-		if d, err = d.Abilities().Table.Sums(ctx, kernels, s.folding()); err != nil {
-			return err
-		}
-	}
-	s.Repeats, s.whole = 1, exact && open
-	if err := s.take(d, r); err != nil {
+	s.Repeats = 1
+	if err := s.take(d, l); err != nil {
 		return err
 	}
-	to := s.folds
-	if exact {
-		to = 1
-	}
-	if err := s.compare(ctx, 0, to); err != nil || s.holed() {
+	if err := s.compare(ctx, 0, 1); err != nil || s.fills() {
 		return err
 	}
-	s.rank()
-	more := false
 	for _, a := range s.arms {
-		more = open && a.widen() || more
+		a.keep(a.at, a.at+1)
 	}
-	if more {
-		if err := s.compare(ctx, 0, to); err != nil {
-			return err
+	return s.compare(ctx, 1, s.folds)
+}
+
+// affordable lists the best point and the best of fixed weights, if memory and the budget allow exact kernels of both,
+// or the latter alone, which takes less. Else it is the former with explicit features of its kernels.
+func (s *race) affordable(ctx context.Context) (list []int, features []string, err error) {
+	points := s.best.Points
+	list = []int{s.best.Best}
+	if points[s.best.Best].Learn.Weights() {
+		fixed := slices.Clone(points)
+		fixed = slices.DeleteFunc(fixed, func(p Point) bool { return p.Learn.Weights() })
+		if len(fixed) > 0 {
+			p := fixed[s.least(fixed)]
+			list = append(list, slices.IndexFunc(points, func(q Point) bool { return q.arm == p.arm && q.at == p.at }))
 		}
-		s.rank()
 	}
-	if !exact {
+	for k, i := range list {
+		p := points[i]
+		kernels, err := s.table().Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)
+		if err != nil || dictionary.Exact(kernels) {
+			return list[k:], nil, err
+		}
+		if k == 0 {
+			features = kernels
+		}
+	}
+	return list[:1], features, nil
+}
+
+// follow makes fits to all samples start from the lengths of columns that the last rung learned, but not from those of
+// fewer samples that λ was compared on by a loss.
+func (s *race) follow() {
+	if t := s.table(); t != nil && (s.floor == 0 || s.data == s.all) {
+		t.Follow(s.data)
+	}
+}
+
+// extend makes the best setting of a part of the samples or targets one of all, with the same μ = λl.
+func (s *race) extend(ctx context.Context) error {
+	r := s.best
+	if r.whole {
 		return nil
 	}
-	for _, a := range s.arms {
-		if a.at >= 0 {
-			a.keep(0)
-		}
-	}
-	return s.compare(ctx, to, s.folds)
-}
-
-// largest is the largest λ of the arm with an error within one standard error of its best. Where kernels interpolate
-// without harm, all small values are alike on few samples, and the best of them by so little that it says nothing of
-// more samples, which lie closer: among these a path that falls from the largest ends before systems of small λ, which
-// are ill conditioned.
-func (s *race) largest(a *arm) int {
-	points, best := s.best.Points, a.point(a.lambdas[a.at])
-	i := slices.IndexFunc(points, func(p Point) bool { return p.Lambda == best.Lambda && p.sameBut(&best) })
-	return slices.Index(a.lambdas, points[s.steadier(points, i)].Lambda)
-}
-
-// leaders are the arm of the point, with its λ as the best, and the best arm of fixed weights, if both may be exact.
-func (s *race) leaders(p *Point, exact bool) (list []*arm) {
-	for _, a := range s.arms {
-		if q := a.point(p.Lambda); q.sameBut(p) {
-			a.at = slices.Index(a.lambdas, p.Lambda)
-			list = slices.Insert(list, 0, a)
-		} else if exact && len(list) < 2 && p.Learn != learn.Nothing && a.Learn == learn.Nothing && a.at >= 0 &&
-			!slices.ContainsFunc(list, func(b *arm) bool { return b.Learn == learn.Nothing }) {
-			list = append(list, a)
-		}
-	}
-	return list
-}
-
-// affordable is the kernels of the point, or explicit features of them where exact ones take too much time or memory.
-// Exact kernels take less where less is learned: before features, the best setting of which they are affordable takes
-// the place of p.
-func (s *race) affordable(ctx context.Context, p *Point) ([]string, error) {
-	d := s.table()
-	if d == nil || s.named() || !dictionary.Exact(p.Kernels) {
-		return p.Kernels, nil
-	}
-	points := slices.DeleteFunc(slices.Clone(s.best.Points), func(q Point) bool { return !dictionary.Exact(q.Kernels) })
-	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(s.score(a.Folds), s.score(b.Folds)) })
-	features := map[learn.Learned][]string{}
-	for k, q := range slices.Insert(points, 0, *p) {
-		if features[q.Learn] != nil {
-			continue
-		}
-		kernels, err := d.Affordable(ctx, q.Kernels, q.Learn, s.Folds, s.Budget)
-		if err != nil {
-			return nil, err
-		}
-		if dictionary.Exact(kernels) {
-			if k > 0 {
-				s.Method.Say("exact kernels and learning %s take the place of these features", q.Learn)
-			}
-			*p = q
-			return kernels, nil
-		}
-		features[q.Learn] = kernels
-	}
-	return features[p.Learn], nil
-}
-
-// extend makes the best setting of a part of the samples or targets one of all.
-func (s *race) extend(ctx context.Context) error {
-	l, n := s.all.Size()
+	r.whole = true
 	s.follow()
-	p := &s.best.Points[s.best.Best]
+	l, n := s.all.Size()
+	if r.samples < l && s.kernelsOpen() && s.floor == 0 {
+		list, features, err := s.affordable(ctx)
+		switch {
+		case err == nil:
+			r.Best = list[0]
+			if features != nil {
+				r.Points[r.Best].Kernels = features
+			}
+		case ctx.Err() == nil:
+			return err
+		}
+	}
+	for i := range r.Points {
+		if s.Lambdas == nil {
+			r.Points[i].Lambda *= float64(r.samples) / float64(l)
+		}
+	}
+	p := &r.Points[r.Best]
 	if p.Learn == learn.Nothing && s.Setting.Learn != "" {
 		p.Learn = s.Setting.Learn
 	}
@@ -284,20 +202,59 @@ func (s *race) extend(ctx context.Context) error {
 	if s.Setting.Model == learn.Sum {
 		p.Model = learn.Sum
 	}
-	if s.best.samples < l {
-		kernels, err := s.affordable(ctx, p)
-		switch {
-		case err == nil:
-			p.Kernels = kernels
-		case ctx.Err() == nil:
-			return err
-		}
-		if s.Lambdas == nil {
-			p.Lambda *= float64(s.best.samples) / float64(l)
-		}
-	}
 	if _, some := s.data.Size(); some < n {
-		s.best.Means = nil
+		r.Means = nil
 	}
 	return nil
+}
+
+// lossSamples is how many samples, at most, values of λ are compared on by a loss: a fit takes several Newton steps
+// there, each as long as a decomposition, which half of the samples have in an eighth of the time.
+const lossSamples = MostSamples / 2
+
+// bySquares makes the race one by squared errors, whose decompositions serve all λ.
+func (s *race) bySquares() (err error) {
+	s.Method.Say("kernels are compared by squared errors, since one decomposition of these serves all λ, and then λ "+
+		"by the loss %s", s.all.Loss())
+	s.all, err = s.table().ByLoss(loss.Loss{})
+	if s.data, s.Lambdas, s.Setting.Losses = s.all, nil, nil; s.Metric != "accuracy" {
+		s.Metric = "nmse"
+	}
+	return err
+}
+
+// byLoss compares values of λ by the loss of the data, as it was asked for, with what the race by squared errors chose.
+func (s *race) byLoss(ctx context.Context, d learn.Data, asked *Job) error {
+	size, _ := d.Size()
+	s.floor = s.best.Chosen().Lambda * float64(size)
+	a := s.leader()
+	if s.Lambdas = asked.Lambdas; s.Lambdas == nil {
+		size = min(size, lossSamples)
+	} else {
+		a.lambdas, a.given, a.to = s.Lambdas, true, len(s.Lambdas)
+	}
+	s.floor /= float64(size)
+	squares := s.all
+	s.all, s.Metric, s.Repeats, a.Losses = d, asked.Metric, 1, asked.Setting.Losses
+	s.Setting.Losses = a.Losses
+	s.table().Follow(squares)
+	if err := s.table().Winsorize(ctx, a.Kernels); err != nil {
+		return err
+	}
+	if err := s.take(d, size); err != nil {
+		return err
+	}
+	if err := s.compare(ctx, 0, s.folds); err != nil {
+		return err
+	}
+	return s.extend(ctx)
+}
+
+// leader makes the arm of the best point the only one, with all of its path.
+func (s *race) leader() *arm {
+	p := s.best.Chosen()
+	a := p.arm
+	a.Kernels, a.closed, a.from, a.to = p.Kernels, false, 0, len(a.lambdas)
+	s.arms = []*arm{a}
+	return a
 }
