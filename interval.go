@@ -204,10 +204,11 @@ type Influence struct {
 // explicit features keeps, at most 4000.
 func (m *Model) Influence(ctx context.Context, X mat.Matrix) (*Influence, error) {
 	alive(ctx)
+	learned := m.fitted()
 	if t, _ := dims(X); t != 1 {
 		return nil, fault.Input("influences on %d predictions: they are asked for one at a time", t)
 	}
-	D, rows, err := m.fitted().Influence(ctx, raw(X))
+	D, rows, err := learned.Influence(ctx, raw(X))
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,35 @@ func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 	return m.ends.held, nil
 }
 
+// scores are, of each target of held-out rows, |y − f|, of quantiles max(q_lo − y, y − q_hi), and of targets 0 and 1 one
+// less the probability of y; NaN where y is.
+func (m *Model) scores(h *HeldOut, s sides) blas.General {
+	if !m.LogOdds() {
+		return scores(h.F, h.Y, s)
+	}
+	S := blas.Clone(h.F)
+	m.Out.Probabilities(S, m.Out.Calibration)
+	for i, y := range h.Y.Data {
+		S.Data[i] = math.Abs(y - S.Data[i])
+	}
+	return S
+}
+
+// outcomes are the least and the largest of the targets 0 and 1 whose score at the log odds f is at most that given,
+// the likelier one among them.
+func (m *Model) outcomes(f, most float64) (lo, hi float64) {
+	p := blas.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{f}}
+	m.Out.Probabilities(p, m.Out.Calibration)
+	one := p.Data[0]
+	if one > most && one >= .5 {
+		lo = 1
+	}
+	if 1-one <= most || one >= .5 {
+		hi = 1
+	}
+	return lo, hi
+}
+
 // scores are, of each target, |y − f| or, of quantiles, max(q_lo − y, y − q_hi); NaN where y is.
 func scores(F, Y blas.General, s sides) blas.General {
 	S := blas.NewGeneral(F.Rows, F.Cols/s.each)
@@ -117,7 +146,7 @@ func (m *Model) units(ctx context.Context, h *HeldOut, q Interval, n int) (blas.
 			return U, err
 		}
 		blas.Copy(U, D)
-	case q.Local && m.Out.Quantiles == nil:
+	case m.local(q):
 		if err := m.deviationsWithout(ctx, U, h); err != nil {
 			return U, err
 		}
