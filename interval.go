@@ -244,6 +244,12 @@ type HeldOut struct {
 	Uncalibrated  *mat.Dense // by the logistic loss, those without calibration; nil for other losses
 }
 
+// KeepsHeldOut reports whether HeldOut costs no refits: the fit has made them.
+func (m *Model) KeepsHeldOut() bool {
+	l := m.fitted()
+	return l.Held != nil || l.Estimate != nil && l.Y.Rows > 0
+}
+
 // HeldOut returns what the model keeps of predictions for rows by models that had not seen them: without each of some
 // folds or, for a fit that chose nothing, refits without each row as [Model.LeaveOneOut] makes them, at its cost. Models
 // of neither are [ErrInput].

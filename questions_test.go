@@ -474,6 +474,9 @@ var askedQuestions = []askedQuestion{
 		if err != nil {
 			return err
 		}
+		if l := s.m.Certificate().Loss; l == "logistic" {
+			return nil // intervals of targets 0 and 1 are 0 or 1 wide
+		}
 		var w mat.Dense
 		w.Sub(r.High, r.Low)
 		v := mat.Col(nil, 0, &w)
@@ -610,8 +613,7 @@ var askedNever = []struct {
 		[]string{"influence", "update", "forget", "interval after update"},
 	},
 	{
-		"quantiles", "their loss has no curvature, so that no Gaussian process describes what rows leave open, and no " +
-			"Newton step what a row changes.",
+		"quantiles", "their loss has no curvature that a Gaussian or a Newton step could take.",
 		[]string{"deviation", "influence"},
 	},
 }

@@ -106,16 +106,13 @@ func (m *Model) scores(h *HeldOut, s sides) blas.General {
 	return S
 }
 
-// outcomes are the least and the largest of the targets 0 and 1 whose score at the log odds f is at most that given,
-// the likelier one among them.
-func (m *Model) outcomes(f, most float64) (lo, hi float64) {
-	p := blas.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{f}}
-	m.Out.Probabilities(p, m.Out.Calibration)
-	one := p.Data[0]
-	if one > most && one >= .5 {
+// outcomes are the least and the largest of the targets 0 and 1 whose score is at most that given where p is the
+// probability of 1, the likelier one among them.
+func outcomes(p, most float64) (lo, hi float64) {
+	if p > most && p >= .5 {
 		lo = 1
 	}
-	if 1-one <= most || one >= .5 {
+	if 1-p <= most || p >= .5 {
 		hi = 1
 	}
 	return lo, hi
@@ -145,7 +142,22 @@ func (m *Model) units(ctx context.Context, h *HeldOut, q Interval, n int) (blas.
 		if err != nil {
 			return U, err
 		}
-		blas.Copy(U, D)
+		if blas.Copy(U, D); q.Local {
+			k, err := m.withNoise(ctx)
+			if err != nil {
+				return U, err
+			}
+			S := blas.Like(U)
+			if err := m.deviationsWithout(ctx, S, h); err != nil {
+				return U, err
+			}
+			for at, j := range m.Out.Live {
+				for i := range S.Rows {
+					S.Data[i*S.Stride+j] *= k.sigma[at] * m.unit(j)
+				}
+			}
+			hypot(U, S)
+		}
 	case m.local(q):
 		if err := m.deviationsWithout(ctx, U, h); err != nil {
 			return U, err

@@ -155,8 +155,6 @@ func (m *Model) check(q *Interval, rows int) error {
 		return err
 	}
 	switch {
-	case m.Out.Classes != nil && m.LogOdds():
-		return fault.Input("the outputs are log odds of classes by the loss logistic: ask for sets of classes")
 	case m.Out.Quantiles != nil && len(m.Out.Quantiles) < 2:
 		return fault.Input("intervals lie between two quantiles, and the model has the loss %s alone: fit it by "+
 			"quantile:0.05,0.95 or another list", m.Out.Loss)
@@ -206,8 +204,15 @@ func (m *Model) around(ctx context.Context, F, lo, hi, x blas.General, q Interva
 	}
 	U := blas.NewGeneral(F.Rows, F.Cols)
 	switch {
+	case m.LogOdds(): // probabilities in the place of deviations
+		blas.Copy(U, F)
+		m.Out.Probabilities(U, m.Out.Calibration)
 	case m.Spread != nil:
-		err = m.Spread.Deviations(ctx, U, x)
+		if err = m.Spread.Deviations(ctx, U, x); err == nil && q.Local {
+			S := blas.Like(U)
+			err = m.Deviation(ctx, S, x)
+			hypot(U, S)
+		}
 	case m.local(q):
 		var k *known
 		if k, err = m.uncertain(ctx); err == nil {
@@ -222,7 +227,7 @@ func (m *Model) around(ctx context.Context, F, lo, hi, x blas.General, q Interva
 		f, a, b := blas.Row(F, i), blas.Row(lo, i), blas.Row(hi, i)
 		for j, w := range width {
 			if m.LogOdds() {
-				a[j], b[j] = m.outcomes(f[j], w)
+				a[j], b[j] = outcomes(U.Data[i*U.Stride+j], w)
 				continue
 			}
 			w *= unit(U.Data[i*U.Stride+by.each*j], columns.WeightAt(q.weights, i, j), m.Spread != nil)
@@ -416,6 +421,13 @@ func Deviations(a blas.General) {
 		for j, v := range row {
 			row[j] = math.Exp(v / 2)
 		}
+	}
+}
+
+// hypot writes √(a² + b²) to a.
+func hypot(a, b blas.General) {
+	for i, v := range b.Data {
+		a.Data[i] = math.Hypot(a.Data[i], v)
 	}
 }
 

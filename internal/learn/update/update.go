@@ -59,6 +59,7 @@ func Revised(
 	if m.HasFolds() {
 		notes = append(notes, "the models without each fold are of the rows before the update, and left out: intervals "+
 			"by cv+ need a fit")
+		method.Say("%s", notes[len(notes)-1])
 	}
 	if _, ok := m.Basis.(*model.Features); ok {
 		leaving, _, err := code(m, ch.OutX, ch.OutY, ch.W, "leave")
