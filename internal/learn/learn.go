@@ -15,6 +15,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/memory"
@@ -179,6 +181,18 @@ type OfSamples interface {
 	LeaveOut() (LeaveOut, error)
 }
 
+// Drawn is a Training set of explicit features that tells some of its rows.
+type Drawn interface {
+	// Drawn are random rows, [DrawnRows] at most: their numbers, ascending, their inputs as the kernels see them, their
+	// targets in the units of the data, NaN where missing, and their weights, without Data 1. There are none where the
+	// set has no features or cells have weights of their own.
+	Drawn() (rows []int, X, Y, W blas.General)
+}
+
+// DrawnRows is the number of rows, at most, that a model of explicit features keeps the inputs of: of a share p of new
+// targets, held-out predictions of so many tell √(p(1−p)/4000), .8 % at most.
+const DrawnRows = 4000
+
 // Rereading is a Training set whose space reads the data again for every product; Err is what went wrong while it did.
 type Rereading interface {
 	Training
@@ -212,7 +226,10 @@ func byLoss(t Training, l loss.Loss) (Training, error) {
 // remember makes the model of t keep what changes of its rows need.
 func remember(t Training, m *model.Model) {
 	s := t.Source()
-	m.Y, m.W, m.Sums = s.Y, s.W, s.Sums
+	m.Y, m.W, m.Sums = m.Out.Targets(s.Y), s.W, s.Sums
+	if m.W.Cols > 1 {
+		m.W = m.Out.Targets(m.W)
+	}
 }
 
 // Ridge is kernel ridge regression on one split of the samples.
@@ -421,6 +438,15 @@ func Fit(ctx context.Context, d Learnable, s Setting, m Method) (*Outcome, error
 	if res.Freedom != nil {
 		err = errors.Join(err, out.Prepare(ctx, res.Freedom))
 	}
+	if s, ok := t.(Drawn); ok && m.HoldOut && ctx.Err() == nil {
+		rows, X, Y, W := s.Drawn()
+		switch e := out.HoldOut(ctx, rows, X, Y, W); {
+		case errors.Is(e, context.DeadlineExceeded):
+			out.Warnings = append(out.Warnings, "held-out predictions are not kept: there was no time")
+		case e != nil:
+			err = errors.Join(err, e)
+		}
+	}
 	return out, err
 }
 
@@ -449,5 +475,9 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observe
 		out.warnOpen(m.Tol)
 	}
 	remember(t, out.Model)
+	out.Noise = c.Noise
+	for i := range out.Y.Rows {
+		floats.Sub(blas.Row(out.Y, i), c.Intercept)
+	}
 	return out, err
 }

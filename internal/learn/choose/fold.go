@@ -122,6 +122,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 // record keeps the errors on a fold of an arm at value i of its path.
 func (s *race) record(a *arm, i, f int, e learn.Errors) {
 	a.errors[i][f] = known(e.Each(s.Metric))
+	s.hold(a, i, f, &e)
 	s.step(1, learn.Mean(a.errors[i][f]))
 }
 

@@ -33,6 +33,7 @@ type race struct {
 	complete []bool      // folds on which all arms were compared
 	best     *Result     // of the last rung that has any
 	cut      bool        // time was spent before all was compared
+	held     held
 	progress
 }
 
@@ -146,7 +147,7 @@ func (s *race) take(d learn.Data, samples int) (err error) {
 	if s.folds, err = s.data.Split(f); err != nil {
 		return err
 	}
-	s.complete = make([]bool, s.folds)
+	s.complete, s.held = make([]bool, s.folds), held{}
 	if s.constant, err = s.constants(f); err != nil {
 		return err
 	}

@@ -69,6 +69,9 @@ func (s *race) within(ctx context.Context, until time.Time, work func(context.Co
 	}
 	defer cancel()
 	phase.In(limited, phase.Choice, func(ctx context.Context) { err = work(ctx) })
+	if s.best != nil && !s.LeaveOneOut {
+		s.best.Held = s.predictions(s.best.Chosen())
+	}
 	if limited.Err() == nil || ctx.Err() != nil && s.best == nil {
 		return err
 	}
@@ -225,6 +228,7 @@ func (s *race) bySquares() (err error) {
 
 // byLoss compares values of λ by the loss of the data, as it was asked for, with what the race by squared errors chose.
 func (s *race) byLoss(ctx context.Context, d learn.Data, asked *Job) error {
+	s.best.Held, s.held = nil, held{} // by squares
 	size, _ := d.Size()
 	s.floor = s.best.Chosen().Lambda * float64(size)
 	a := s.leader()

@@ -4,6 +4,7 @@ package samples
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -77,6 +78,16 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 // only their sums: where cells are missing or have weights of their own, and for losses other than the squared one.
 func keepsRows(Y, W blas.General, l loss.Loss) bool {
 	return columns.Missing(Y) || W.Cols > 1 || l.Kind != loss.Squared
+}
+
+// Drawn are random rows of a set of explicit features.
+func (t *training) Drawn() (rows []int, X, Y, W blas.General) {
+	if t.maps == nil || t.w.Cols > 1 || t.opt.Columns.Loss.Kind != loss.Squared {
+		return nil, X, Y, W
+	}
+	rows = rand.New(rand.NewPCG(t.opt.Seed, uint64(t.Z.Rows))).Perm(t.Z.Rows)[:min(t.Z.Rows, learn.DrawnRows)]
+	slices.Sort(rows)
+	return rows, blas.TakeRows(t.Z, rows), blas.TakeRows(t.raw, rows), rowsOf(t.w, rows)
 }
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
@@ -160,11 +171,15 @@ func (t *training) Weights() []float64 {
 func (t *training) Held() float64 { return t.held }
 
 // Source is what the model of a solution needs for changes of its rows: the targets as the solver sees them, or the
-// sums of explicit features. It is empty with Gram matrices, and where rows of features differ in which targets are
+// sums of explicit features; for losses other than the squared one, which are learned anew, the targets as they are. It
+// is empty with Gram matrices, and where rows of features differ in which targets are
 // missing in more ways than sums of each are worth, or in the weights of their cells.
 func (t *training) Source() (s model.Source) {
 	switch {
-	case t.opt.Columns.Loss.Kind != loss.Squared: // changes of rows are for squares
+	case t.opt.Columns.Loss.Kind != loss.Squared:
+		if t.maps == nil && t.in != nil {
+			s.Y, s.W = blas.Clone(columns.Take(t.raw, t.out.Live)), t.W
+		}
 	case t.maps == nil && t.in != nil:
 		s.Y, s.W = blas.Clone(t.Y), t.W
 	case t.sums != nil:
@@ -212,7 +227,9 @@ func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, e
 	if err != nil {
 		return learn.Errors{}, err
 	}
-	return learn.Judge(f.F, t.test, t.testW, t.out), nil
+	e := learn.Judge(f.F, t.test, t.testW, t.out)
+	e.Held = &model.Fold{Rows: t.split.Test, Y: t.test, F: f.F, W: t.testW}
+	return e, nil
 }
 
 // Known is the training set of the rows Z, Y, inputs as the kernels of m see them and targets as m learns them, with
