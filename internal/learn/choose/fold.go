@@ -139,7 +139,8 @@ func (s *race) ridge(ctx context.Context, r learn.Ridge, a *arm, f int) (err err
 }
 
 // path fits an arm at falling λ, until rounding hides the optimum. Where no last λ is known, the path ends when errors
-// are not lower any more, or with given kernels and squared errors, which are fast, at twice the least error.
+// are not lower any more; by squared errors, with explicit features or given kernels, where the path may rise and fall
+// and fits are fast, at twice the least error.
 func (s *race) path(ctx context.Context, t learn.Training, a *arm, f int) error {
 	method, lambdas := s.Method, a.pending(f)
 	if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
@@ -149,7 +150,8 @@ func (s *race) path(ctx context.Context, t learn.Training, a *arm, f int) error 
 	if a.from > 0 {
 		most = beside
 	}
-	whole := a.from == 0 && !s.kernelsOpen() && !s.fills() && s.data.Plain()
+	fast := !dictionary.Exact(a.Kernels) || a.from == 0 && !s.kernelsOpen()
+	fast = fast && !s.fills() && s.data.Plain()
 	lowest, least, wait, tried := math.Inf(1), math.Inf(1), 0, 0
 	err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors, certified bool) (stop bool) {
 		if k > 0 && !certified && !a.given && s.Method.MaxOuter == 0 {
@@ -164,7 +166,7 @@ func (s *race) path(ctx context.Context, t learn.Training, a *arm, f int) error 
 		switch {
 		case a.given || a.to < len(a.lambdas) || s.floor > 0 && lambdas[k] > s.floor:
 			return false
-		case whole:
+		case fast:
 			return !(e.NMSE <= 2*lowest)
 		}
 		return wait >= most && !s.flat(a.errors[a.from+k][f], f)

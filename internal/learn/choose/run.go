@@ -87,9 +87,9 @@ func (s *race) within(ctx context.Context, until time.Time, work func(context.Co
 	return cmp.Or(s.extend(ctx), err)
 }
 
-// finish compares the leader and the leader among fixed weights on all samples and targets. One fold chooses λ, on a
-// path that falls from the largest λ within one standard error of the best, or from one value above the best; the other
-// folds measure the error there, unless they hide cells, of which one fold has many, and fits take long.
+// finish compares the leader and the leader among fixed weights on all samples and targets. Paths begin two values
+// above the largest λ within one standard error of the best. With exact kernels one fold chooses λ, and the other folds
+// measure the error there, unless they hide cells, of which one fold has many, and fits take long.
 //
 // Where kernels interpolate without harm, all small values of λ are alike on few samples, and the best of them by so
 // little that it says nothing of more samples, which lie closer: a path that falls from the largest ends before systems
@@ -109,14 +109,14 @@ func (s *race) finish(ctx context.Context) error {
 		p := s.best.Points[i]
 		a := p.arm
 		if a.closed = false; s.size < l {
-			a.keep(min(s.best.Points[s.steadier(s.best.Points, i)].at, p.at-beside), len(a.lambdas))
+			a.keep(s.best.Points[s.steadier(s.best.Points, i)].at-2*beside, len(a.lambdas))
 		} else {
 			a.keep(p.at, p.at+1)
 		}
 		s.arms = append(s.arms, a)
 	}
-	d := s.all
-	if features != nil {
+	d, exact := s.all, features == nil
+	if !exact {
 		s.arms[0].Kernels = features
 		if s.Metric != "accuracy" && !s.TimeOrdered {
 			if d, err = s.table().Sums(ctx, features, s.folding()); err != nil {
@@ -128,7 +128,11 @@ func (s *race) finish(ctx context.Context) error {
 	if err := s.take(d, l); err != nil {
 		return err
 	}
-	if err := s.compare(ctx, 0, 1); err != nil || s.fills() {
+	to := 1
+	if !exact {
+		to = s.folds
+	}
+	if err := s.compare(ctx, 0, to); err != nil || !exact || s.fills() {
 		return err
 	}
 	for _, a := range s.arms {
