@@ -164,16 +164,26 @@ func (s *race) value(e float64) float64 {
 // simplest is the last rule: of the points that are worse than the best by at most one standard error of the
 // difference, the best of those with fixed weights.
 func (s *race) simplest(points []Point, best int) int {
-	simplest := best
+	if !points[best].Learn.Weights() {
+		return best
+	}
+	fixed := s.fixed(points, func(p *Point) bool { return !s.worse(p.mixed, points[best].mixed, closeCall) })
+	if fixed < 0 {
+		return best
+	}
+	return fixed
+}
+
+// fixed is the best of some points with fixed weights; -1 for none.
+func (s *race) fixed(points []Point, some func(*Point) bool) int {
+	best := -1
 	for i := range points {
-		p, q := &points[i], &points[simplest]
-		simpler := q.Learn.Weights() && !p.Learn.Weights()
-		if (simpler || p.Learn.Weights() == q.Learn.Weights() && s.order(p, q) < 0) &&
-			!s.worse(p.mixed, points[best].mixed, closeCall) {
-			simplest = i
+		p := &points[i]
+		if !p.Learn.Weights() && (best < 0 || s.order(p, &points[best]) < 0) && some(p) {
+			best = i
 		}
 	}
-	return simplest
+	return best
 }
 
 // steadier is the point of largest λ on the path of the best that is within its standard error.

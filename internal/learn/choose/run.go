@@ -6,7 +6,6 @@ package choose
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/iokl/iokl/internal/base/phase"
@@ -146,13 +145,8 @@ func (s *race) finish(ctx context.Context) error {
 func (s *race) affordable(ctx context.Context) (list []int, features []string, err error) {
 	points := s.best.Points
 	list = []int{s.best.Best}
-	if points[s.best.Best].Learn.Weights() {
-		fixed := slices.Clone(points)
-		fixed = slices.DeleteFunc(fixed, func(p Point) bool { return p.Learn.Weights() })
-		if len(fixed) > 0 {
-			p := fixed[s.least(fixed)]
-			list = append(list, slices.IndexFunc(points, func(q Point) bool { return q.arm == p.arm && q.at == p.at }))
-		}
+	if i := s.fixed(points, func(*Point) bool { return true }); i >= 0 && points[s.best.Best].Learn.Weights() {
+		list = append(list, i)
 	}
 	for k, i := range list {
 		p := points[i]
