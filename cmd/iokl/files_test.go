@@ -213,7 +213,7 @@ func TestInfoPictures(t *testing.T) {
 		pictures  int
 		says      string
 	}{
-		"classes":     {"--x xt.csv --y kinds.csv --classes", "--x xt.csv --y kinds.csv", 6, "blue, red"},
+		"classes":     {"--x xt.csv --y kinds.csv --classes", "--x xt.csv --y kinds.csv", 8, "blue, red"},
 		"not coupled": {"--x x.csv --y y.csv --learn none", "--x xt.csv --y yt.csv", 12, "not coupled"},
 		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 14, "correlation in L"},
 	} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -146,8 +147,8 @@ func TestNotesAfterDrop(t *testing.T) {
 	}
 }
 
-// A fit at one λ that has no closed form for single rows ends with its error by folds, that of a fit which keeps models
-// without these, and its model keeps none.
+// A fit at one λ ends with its error on held-out rows, about that of a fit which keeps models without each fold, and its
+// model keeps none of these.
 func TestHeldOutOfOneSetting(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(36, 6))
@@ -176,15 +177,19 @@ func TestHeldOutOfOneSetting(t *testing.T) {
 			if name == "huber" {
 				measure = "has a median absolute error of "
 			}
-			_, text, _ := strings.Cut(r.stderr, "iokl: held out, 5 folds: u "+measure)
+			_, text, _ := strings.Cut(r.stderr, ": u "+measure)
 			if text, _, _ = strings.Cut(text, "; "); r.status != exitOK || text == "" {
 				t.Fatalf("%s: %+v", name, r)
 			}
 			return text
 		}
-		want := held(line + " --interval-folds 5")
-		if got := held(line); got != want {
-			t.Errorf("%s: off by %s, with folds kept by %s", name, got, want)
+		number := func(text string) (v float64) {
+			_, _ = fmt.Sscan(text, &v)
+			return v
+		}
+		want, got := number(held(line+" --interval-folds 5")), number(held(line))
+		if !(math.Abs(got-want) <= .3*want) {
+			t.Errorf("%s: off by %g, with folds kept by %g", name, got, want)
 		}
 		if r := command(t, dir, "predict --model m.iokl --x t.csv --interval .9 --method cv+"); r.status != exitUsage ||
 			!strings.Contains(r.stderr, "keeps no models of folds") {

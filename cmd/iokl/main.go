@@ -99,7 +99,7 @@ var bounds = []struct {
 var choices = map[string][]string{
 	"header": {"auto", "yes", "no"}, "missing": {"mean", "error"}, "missing-targets": {"use", "error"},
 	"categories": {"auto", "error"}, "hide": {"rows", "cells"}, "certify": {"global"},
-	"method": {"cv+", "jackknife+", "conformal"},
+	"method": {"held-out", "cv+", "jackknife+", "conformal"},
 }
 
 // purposes are the flags of which one must be given for another, of all commands that have it or of one, to be of use.

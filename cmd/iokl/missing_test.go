@@ -92,7 +92,7 @@ func TestMissingTargets(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"predict --model h.iokl --x hx.csv --interval .9 --method jackknife+ --out o.csv": "use cv+",
+		"predict --model h.iokl --x hx.csv --interval .9 --method boot --out o.csv": "want held-out, cv+, jackknife+ or conformal",
 
 		"predict --model h.iokl --x hx.csv --fill":            "give them by --y",
 		"predict --model h.iokl --x hx.csv --y yt.csv --fill": "15 rows",

@@ -101,9 +101,9 @@ func TestSumCommands(t *testing.T) {
 		strings.Count(r.stdout, "\n") != 81 {
 		t.Errorf("predict: status %d, %s", r.status, r.stderr)
 	}
-	if r := command(t, dir, "predict --model sum.iokl --x x.csv --interval .9"); r.status != exitUsage ||
-		!strings.HasSuffix(r.stderr, "fit it with interval folds\n") {
-		t.Errorf("intervals without folds: %+v", r)
+	if r := command(t, dir, "predict --model sum.iokl --x x.csv --interval .9 --method cv+"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, "keeps no models of folds") {
+		t.Errorf("cv+ without folds: %+v", r)
 	}
 	for _, line := range []string{
 		"fit --x x.csv --y y.csv --lambda 1 --model total", "fit --x x.csv --y y.csv --lambda 1 --certify local",

@@ -268,10 +268,8 @@ func TestHeldOutProbabilities(t *testing.T) {
 	r := command(t, dir, "fit --x h.csv --y-columns high --loss logistic --kernel gaussian:all:.3 --lambda 1e-3 "+
 		"--interval-folds 0 --out h.iokl --report h.html")
 	text, err := os.ReadFile(filepath.Join(dir, "h.html"))
-	page := said(string(text))
-	if err != nil || !strings.Contains(r.stderr, "high has log loss") ||
-		!strings.Contains(page, "Errors of the prob") || strings.Contains(page, "calibration the") {
-		t.Errorf("not calibrated: %v, %+v", err, r)
+	if err != nil || strings.Contains(r.stderr, "log loss") || strings.Contains(said(string(text)), "calibration the") {
+		t.Errorf("without held-out predictions: %v, %+v", err, r)
 	}
 }
 
