@@ -18,13 +18,9 @@ import (
 	"github.com/iokl/iokl/loss"
 )
 
-// heldOutRows is the number of rows up to which a model that keeps no held-out predictions is refitted without each row,
-// in closed form: that takes less than a second for most.
-const heldOutRows = 1000
-
 // HeldOut are predictions for rows that models had not seen; nil where there are none.
 func HeldOut(ctx context.Context, model *iokl.Model) (*iokl.HeldOut, error) {
-	if !model.KeepsHeldOut() && model.Certificate().Samples > heldOutRows || ctx.Err() != nil {
+	if !model.KeepsHeldOut() || ctx.Err() != nil {
 		return nil, nil
 	}
 	h, err := model.HeldOut(ctx)
