@@ -33,12 +33,9 @@ func TestExport(t *testing.T) {
 		"fit --x t.csv --y-columns price --kernel gaussian:all --kernel gaussian:ranks --lambda 1e-3 --out m.iokl -q",
 		"predict --model m.iokl --x t.csv --out p.npy -q",
 	} {
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Fatalf("%s: %+v", line, r)
-		}
+		succeed(t, dir, line)
 	}
-	var report exportReport
-	command(t, dir, "export --model m.iokl --go m.go --package price --json").object(t, &report)
+	report := object[exportReport](t, dir, "export --model m.iokl --go m.go --package price --json")
 	text := mustRead(t, filepath.Join(dir, "m.go"))
 	if report.Bytes != len(text) || !slices.Equal(report.Inputs, []string{"when", "colour", "size"}) ||
 		!slices.Equal(report.Outputs, []string{"price"}) || report.Go != "m.go" || report.ONNX != "" {
@@ -89,37 +86,26 @@ func TestExportRefuses(t *testing.T) {
 		"fit --x x.csv --y y.csv --kernel cosine --lambda 1e-3 --out cosine.iokl",
 		"fit --gram g.npz:Ks --y g.npz:Y --lambda 1e-3 --out gram.iokl",
 	} {
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Fatalf("%s: %+v", line, r)
-		}
+		succeed(t, dir, line)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	before := listing(t, dir)
-	for line, want := range map[string]string{
-		"export":                                     "--model",
-		"export --model m.iokl":                      "--go or by --onnx",
-		"export --model m.iokl --go a --onnx b":      "--go or by --onnx",
-		"export --model m.iokl --go a --package 1x":  "no name of a Go package",
-		"export --model m.iokl --onnx a --package x": "--package",
-		"export --model m.iokl --go m.iokl":          "names the same file",
-		"export --model m.iokl --go sub":             "folder",
-		"export --model m.iokl --onnx no/a":          "no",
-		"export --model x.csv --go a":                "not a usable model",
-		"export --model none.iokl --go a":            "none.iokl",
-		"export --model cosine.iokl --go a":          "gaussian, laplacian",
-		"export --model gram.iokl --onnx a":          "Gram matrices",
-		"export m.iokl --go a":                       "--model m.iokl",
-		"fit x.csv --y x.csv --out a":                "--x x.csv",
-		"granger x.csv":                              "--series x.csv",
-	} {
-		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) ||
-			strings.Count(r.stderr, "\n") != 1 {
-			t.Errorf("%s: %+v", line, r)
-		}
-	}
-	if after := listing(t, dir); !slices.Equal(before, after) {
-		t.Errorf("files %v, before %v", after, before)
-	}
+	refuseAll(t, dir, `
+		export => --model
+		export --model m.iokl => --go or by --onnx
+		export --model m.iokl --go a --onnx b => --go or by --onnx
+		export --model m.iokl --go a --package 1x => no name of a Go package
+		export --model m.iokl --onnx a --package x => --package
+		export --model m.iokl --go m.iokl => names the same file
+		export --model m.iokl --go sub => folder
+		export --model m.iokl --onnx no/a => no
+		export --model x.csv --go a => not a usable model
+		export --model none.iokl --go a => none.iokl
+		export --model cosine.iokl --go a => gaussian, laplacian
+		export --model gram.iokl --onnx a => Gram matrices
+		export m.iokl --go a => --model m.iokl
+		fit x.csv --y x.csv --out a => --x x.csv
+		granger x.csv => --series x.csv
+	`)
 }

@@ -45,13 +45,13 @@ func TestOneFile(t *testing.T) {
 	write(t, dir, "kinds.csv", besides(x, labels))
 	const rest = " --kernel gaussian:all --lambda 1e-3 --json"
 	var want, got results.Fit
-	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+rest).object(t, &want)
+	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+rest).object(&want)
 	for _, files := range []string{
 		"--x numbers.csv --y-columns u,v", "--x all.csv --x-columns a,b --y-columns u,v",
 		"--x - --x-columns 1-2 --y-columns 3-4",
 	} {
 		r := commandWith(t, context.Background(), dir, "fit "+files+rest, all)
-		if r.object(t, &got); got.Objective != want.Objective {
+		if r.object(&got); got.Objective != want.Objective {
 			t.Errorf("%s: objective %v, from two files %v", files, got.Objective, want.Objective)
 		}
 	}
@@ -66,12 +66,12 @@ func TestOneFile(t *testing.T) {
 		t.Errorf("inputs by name among other columns: %+v", r)
 	}
 	write(t, dir, "commas.csv", strings.Replace(all, "b,u,", `b,"u,dry",`, 1))
-	command(t, dir, `fit --x commas.csv --x-columns a,b --y-columns "u,dry",v --out c.iokl`+rest).object(t, &got)
+	command(t, dir, `fit --x commas.csv --x-columns a,b --y-columns "u,dry",v --out c.iokl`+rest).object(&got)
 	if got.Objective != want.Objective {
 		t.Errorf("a name with a comma: objective %v, want %v", got.Objective, want.Objective)
 	}
 	write(t, dir, "twice.csv", strings.Replace(all, "a,b,", "a,a,", 1))
-	command(t, dir, "fit --x twice.csv --x-columns 1-2 --y y.csv --out d.iokl"+rest).object(t, &got)
+	command(t, dir, "fit --x twice.csv --x-columns 1-2 --y y.csv --out d.iokl"+rest).object(&got)
 	if r := command(t, dir, "predict --model d.iokl --x twice.csv"); got.Objective != want.Objective ||
 		r.stdout != predicted.stdout {
 		t.Errorf("two inputs of one name: objective %v, want %v, %+v", got.Objective, want.Objective, r)
@@ -85,9 +85,8 @@ func TestOneFile(t *testing.T) {
 		!strings.HasPrefix(r.stdout, "accuracy") {
 		t.Errorf("labels beside inputs: %+v", r)
 	}
-	var cv results.CV
-	command(t, dir, "cv --x kinds.csv --y-columns kind --metric accuracy --kernel gaussian:all --lambdas 1e-2 "+
-		"--folds 4 --json").object(t, &cv)
+	cv := object[results.CV](t, dir, "cv --x kinds.csv --y-columns kind --metric accuracy --kernel gaussian:all "+
+		"--lambdas 1e-2 --folds 4 --json")
 	if cv.Metric != "accuracy" || !(cv.Best.Mean >= 0 && cv.Best.Mean <= 1) {
 		t.Errorf("%+v", cv)
 	}
@@ -96,10 +95,7 @@ func TestOneFile(t *testing.T) {
 // Predictions say how many cells they filled, and rows are named right beyond the first block.
 func TestPredictMissing(t *testing.T) {
 	dir := folder(t)
-	if r := command(t, dir,
-		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl")
 	write(t, dir, "long.csv", "a,b\n"+strings.Repeat("1,2\n", predictRows+5)+"1,\n,\n")
 	r := command(t, dir, "predict --model m.iokl --x long.csv --out p.csv")
 	if r.status != exitOK || r.stderr != "iokl: warning: filled 3 missing cells of long.csv by the training mean of "+
@@ -120,10 +116,8 @@ func TestPredictMissing(t *testing.T) {
 		P.Rows != Q.Rows {
 		t.Errorf("%d×%d predictions as CSV and %d×%d as .npy differ", P.Rows, P.Cols, Q.Rows, Q.Cols)
 	}
-	r = command(t, dir, "predict --model m.iokl --x long.csv --missing error")
-	if r.status != exitUsage || !strings.Contains(r.stderr, `row 8198, column 2 "b" is missing`) {
-		t.Errorf("%+v", r)
-	}
+	command(t, dir, "predict --model m.iokl --x long.csv --missing error").
+		ended(exitUsage).err(`row 8198, column 2 "b" is missing`)
 }
 
 // A full device ends every command that prints with status 1 and a message.
@@ -134,10 +128,7 @@ func TestFullDevice(t *testing.T) {
 	}
 	defer full.Close()
 	dir := folder(t)
-	if r := command(t, dir,
-		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl")
 	whole := mustRead(t, "m.iokl")
 	for _, line := range []string{
 		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1",
@@ -157,9 +148,7 @@ func TestFullDevice(t *testing.T) {
 		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1 --out /dev/full",
 		"predict --model m.iokl --x xt.csv --out /dev/full",
 	} {
-		if r := command(t, dir, line); r.status != exitFailed || !strings.Contains(r.stderr, "no space left") {
-			t.Errorf("%s: %+v", line, r)
-		}
+		fail(t, dir, line).err("no space left")
 	}
 	if mustRead(t, "m.iokl") != whole {
 		t.Error("the model changed")
@@ -189,9 +178,9 @@ func TestSpellingsOfTables(t *testing.T) {
 	write(t, dir, "packed.csv.gz", packed(x))
 	const rest = " --y y.csv --kernel gaussian:all --lambda 1e-3 --json"
 	var want, got results.Fit
-	command(t, dir, "fit --x x.csv"+rest).object(t, &want)
+	command(t, dir, "fit --x x.csv"+rest).object(&want)
 	for _, name := range []string{"quoted.csv", "semicolons.csv", "tabs.tsv", "bare.txt", "packed.csv.gz"} {
-		if command(t, dir, "fit --x "+name+rest).object(t, &got); got.Objective != want.Objective {
+		if command(t, dir, "fit --x "+name+rest).object(&got); got.Objective != want.Objective {
 			t.Errorf("%s: objective %v, of x.csv %v", name, got.Objective, want.Objective)
 		}
 	}
@@ -218,20 +207,15 @@ func TestInfoPictures(t *testing.T) {
 		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 14, "correlation in L"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if r := command(t, dir, "fit --kernel gaussian:all --lambda 1e-3 --out m.iokl "+c.fit); r.status != exitOK {
-				t.Fatalf("%+v", r)
-			}
-			if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, c.says) {
-				t.Errorf("info without %q: %s", c.says, r.stdout)
-			}
-			var info results.Info
-			command(t, dir, "info m.iokl --json --plot pics "+c.info).object(t, &info)
+			succeed(t, dir, "fit --kernel gaussian:all --lambda 1e-3 --out m.iokl "+c.fit)
+			command(t, dir, "info m.iokl").out(c.says)
+			info := object[results.Info](t, dir, "info m.iokl --json --plot pics "+c.info)
 			if len(info.Pictures) != c.pictures {
 				t.Errorf("pictures %v", info.Pictures)
 			}
 			if name == "by name" {
 				svg := mustRead(t, "pics/predictions1.svg")
-				command(t, dir, "info m.iokl --json --plot pics --x xt.csv --y yt.csv").object(t, &info)
+				command(t, dir, "info m.iokl --json --plot pics --x xt.csv --y yt.csv").object(&info)
 				if svg != mustRead(t, "pics/predictions1.svg") {
 					t.Error("columns in another order are drawn as others")
 				}
@@ -251,9 +235,7 @@ func TestCVPictures(t *testing.T) {
 		"one λ":        "--kernel gaussian:all --lambdas 1e-2",
 		"many kernels": "--lambdas 1,1e-2" + many,
 	} {
-		if r := command(t, dir, "cv --x x.csv --y y.csv --folds 3 --plot pics "+line); r.status != exitOK {
-			t.Errorf("%s: %+v", name, r)
-		}
+		succeed(t, dir, "cv --x x.csv --y y.csv --folds 3 --plot pics "+line)
 		if svg := mustRead(t, "pics/cv.svg"); !strings.Contains(svg, "chosen") {
 			t.Errorf("%s: no legend", name)
 		}
@@ -275,8 +257,8 @@ func TestFailedReading(t *testing.T) {
 		fmt.Fprintf(&table, "%g,%g\n", a, y)
 	}
 	write(t, dir, "t.csv", table.String())
-	var report results.Fit
-	command(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --out m.iokl --json").object(t, &report)
+	report := object[results.Fit](t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --out m.iokl "+
+		"--json")
 	if said := strings.Join(report.Warnings, "; "); !strings.Contains(said,
 		"moved 1 isolated value towards the others, in target column y") {
 		t.Errorf("warnings %q", said)
@@ -300,9 +282,7 @@ func TestKeep(t *testing.T) {
 	const fit = " --y y.csv --kernel gaussian:all --lambda 1e-3 --out "
 	for _, line := range []string{"fit --x x.csv" + fit + "plain.iokl", "fit --x ids.csv --keep id,name" + fit +
 		"ids.iokl"} {
-		if r := command(t, dir, line); r.status != exitOK || strings.Contains(r.stderr, "warning") {
-			t.Fatalf("%+v", r)
-		}
+		succeed(t, dir, line).noErr("warning")
 	}
 	want := strings.Split(strings.TrimSpace(command(t, dir, "predict --model plain.iokl --x x.csv").stdout), "\n")
 	for _, line := range []string{
@@ -335,12 +315,8 @@ func TestKeep(t *testing.T) {
 		strings.TrimSpace(r.stdout) != strings.Join(want, "\n") {
 		t.Errorf("a file without identifiers: %+v", r)
 	}
-	for line, want := range map[string]string{
-		"predict --model ids.iokl --x ids.csv --keep nam":            `--keep: there is no column "nam": is it "name"`,
-		"predict --model ids.iokl --x ids.csv --keep id --out p.npy": "identifiers are written to CSV",
-	} {
-		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%+v, want %q", r, want)
-		}
-	}
+	refuseAll(t, dir, `
+		predict --model ids.iokl --x ids.csv --keep nam => --keep: there is no column "nam": is it "name"
+		predict --model ids.iokl --x ids.csv --keep id --out p.npy => identifiers are written to CSV
+	`)
 }

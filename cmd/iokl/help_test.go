@@ -94,9 +94,7 @@ func TestReadmeExample(t *testing.T) {
 		}
 		line, _, _ = strings.Cut(line, "   ") // what it is for
 		count++
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Fatalf("%s: %+v", line, r)
-		}
+		succeed(t, dir, line)
 	}
 	if count != 3 {
 		t.Errorf("%d lines of the example", count)
@@ -144,16 +142,10 @@ func TestHelpExamplesRun(t *testing.T) {
 			runExample(t, dir, line)
 		}
 	}
-	if r := command(t, dir,
-		"fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out model.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out model.iokl")
 	for _, line := range last {
 		if strings.Contains(line, "--gram") {
-			if r := command(t, dir,
-				"fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --out model.iokl"); r.status != exitOK {
-				t.Fatalf("%+v", r)
-			}
+			succeed(t, dir, "fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --out model.iokl")
 		}
 		runExample(t, dir, line)
 		if strings.Contains(line, "--gram") {
@@ -167,9 +159,7 @@ func TestHelpExamplesRun(t *testing.T) {
 
 func runExample(t *testing.T, dir, line string) {
 	t.Helper()
-	if r := command(t, dir, line); r.status != exitOK {
-		t.Errorf("iokl %s: status %d, %s", line, r.status, r.stderr)
-	}
+	succeed(t, dir, line)
 }
 
 // exampleFolder has small files of the names in the examples.
@@ -228,7 +218,7 @@ func packed(text string) string {
 func TestVersion(t *testing.T) {
 	var i build.Info
 	for _, line := range []string{"version", "--version"} {
-		command(t, t.TempDir(), line+" --json").object(t, &i)
+		command(t, t.TempDir(), line+" --json").object(&i)
 		if i.Version != build.Version || i.Go != runtime.Version() || i.Backend != blas.Default().Name() {
 			t.Errorf("%s: %+v", line, i)
 		}
@@ -238,9 +228,7 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"--json", "version 2", "--version fit"} {
-		if r := command(t, t.TempDir(), line); r.status != exitUsage {
-			t.Errorf("%s: %+v", line, r)
-		}
+		refuse(t, t.TempDir(), line)
 	}
 }
 

@@ -32,45 +32,26 @@ func TestHints(t *testing.T) {
 			t.Errorf("%s: %+v", flags, r)
 		}
 	}
-	r := command(t, dir, "fit --x t.csv --drop survived,alive --y-columns age --classes --kernel linear:all --lambda 1")
-	if !strings.Contains(r.stderr, "different numbers, and each is a class of its own") {
-		t.Errorf("%+v", r)
-	}
+	command(t, dir, "fit --x t.csv --drop survived,alive --y-columns age --classes --kernel linear:all --lambda 1").
+		err("different numbers, and each is a class of its own")
 	marked := "a;km\n"
 	for i := range 30 {
 		marked += fmt.Sprintf("%d;%d,5\n", i%7, 100+i)
 	}
 	write(t, dir, "marked.csv", marked+"1;NA\n")
-	r = command(t, dir, "fit --x marked.csv --y-columns km --classes --kernel linear:all --lambda 1")
-	if !strings.Contains(r.stderr, "31 different numbers") {
-		t.Errorf("%+v", r)
-	}
-	r = command(t, dir, "fit --x t.csv --drop alive --y-columns class --classes --kernel gaussian:all --lambda 1")
-	if strings.Contains(r.stderr, "different numbers") ||
-		!strings.Contains(r.stderr, "of classes are right, the most frequent class 33.3 %") {
-		t.Errorf("%+v", r)
-	}
+	command(t, dir, "fit --x marked.csv --y-columns km --classes --kernel linear:all --lambda 1").
+		err("31 different numbers")
+	command(t, dir, "fit --x t.csv --drop alive --y-columns class --classes --kernel gaussian:all --lambda 1").
+		noErr("different numbers").err("of classes are right, the most frequent class 33.3 %")
 	write(t, dir, "far.csv", "age,alive,class\n1e300,no,1\n30,yes,2\n-1e5,no,1\n")
-	r = command(t, dir, "predict --model m.iokl --x far.csv --out p.csv")
-	if r.status != exitOK || !strings.Contains(r.stderr,
-		"2 values of far.csv are far outside what the model learned from, in age") {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir, "predict --model m.iokl --x t.csv --y-columns survived --json"); strings.Contains(r.stdout,
-		`"accuracy"`) {
-		t.Errorf("accuracy of a regression: %.300s", r.stdout)
-	}
+	succeed(t, dir, "predict --model m.iokl --x far.csv --out p.csv").
+		err("2 values of far.csv are far outside what the model learned from, in age")
+	command(t, dir, "predict --model m.iokl --x t.csv --y-columns survived --json").noOut(`"accuracy"`)
 	write(t, dir, "huge.csv", "a,y\n1e308,1\n-1e308,2\n3,1\n4,5\n")
-	for line, want := range map[string]string{
-		"fit --x huge.csv --y-columns y --kernel linear:all --lambda 1": "input column a runs from -1e+308 to " +
-			"1e+308, a width beyond double precision",
-		"fit --x huge.csv --y-columns a --kernel linear:all --lambda 1": "target column a runs from -1e+308 to " +
-			"1e+308, a width beyond double precision",
-	} {
-		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%+v, want %q", r, want)
-		}
-	}
+	refuseAll(t, dir, `
+		fit --x huge.csv --y-columns y --kernel linear:all --lambda 1 => input column a runs from -1e+308 to 1e+308, a width beyond double precision
+		fit --x huge.csv --y-columns a --kernel linear:all --lambda 1 => target column a runs from -1e+308 to 1e+308, a width beyond double precision
+	`)
 }
 
 // Two runs of a command make the same model file, whatever it is called.
@@ -78,9 +59,7 @@ func TestSameModelFiles(t *testing.T) {
 	dir := folder(t)
 	for _, line := range []string{"--kernel gaussian:all:median*0.5,1", "--kernel linear:all --lambda 1e-2"} {
 		for _, out := range []string{"a.iokl", "b.iokl"} {
-			if r := command(t, dir, "fit --x x.csv --y y.csv --out "+out+" "+line); r.status != exitOK {
-				t.Fatalf("%+v", r)
-			}
+			succeed(t, dir, "fit --x x.csv --y y.csv --out "+out+" "+line)
 		}
 		if mustRead(t, filepath.Join(dir, "a.iokl")) != mustRead(t, filepath.Join(dir, "b.iokl")) {
 			t.Errorf("%s: the files differ", line)
@@ -104,14 +83,9 @@ func TestWordsAlone(t *testing.T) {
 		"fit --x named.csv --y-columns class" + flags: "named.csv",
 		"fit --x bare.csv --y-columns 0" + flags:      "bare.csv",
 	} {
-		r := command(t, dir, line)
-		if r.status != exitOK || !strings.Contains(r.stderr, "held out, each row by itself: 100.0 ± 0.0 %") {
-			t.Errorf("%s: %+v", line, r)
-		}
-		p := command(t, dir, "predict --model m.iokl --json --drop 0 --y-columns 0 --x "+file)
-		if !strings.Contains(p.stdout, `"rows": 60`) || !strings.Contains(p.stdout, `"accuracy": 1`) {
-			t.Errorf("%s: %.300s %s", file, p.stdout, p.stderr)
-		}
+		succeed(t, dir, line).err("held out, each row by itself: 100.0 ± 0.0 %")
+		command(t, dir, "predict --model m.iokl --json --drop 0 --y-columns 0 --x "+file).
+			out(`"rows": 60`, `"accuracy": 1`)
 	}
 }
 
@@ -186,9 +160,6 @@ func TestHeldOutOfOneSetting(t *testing.T) {
 		if got := held(line); got != want {
 			t.Errorf("%s: off by %s, with folds kept by %s", name, got, want)
 		}
-		if r := command(t, dir, "predict --model m.iokl --x t.csv --interval .9 --method cv+"); r.status != exitUsage ||
-			!strings.Contains(r.stderr, "keeps no models of folds") {
-			t.Errorf("%s: %+v", name, r)
-		}
+		refuse(t, dir, "predict --model m.iokl --x t.csv --interval .9 --method cv+").err("keeps no models of folds")
 	}
 }

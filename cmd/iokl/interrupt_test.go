@@ -209,9 +209,7 @@ func TestKillLeavesFilesWhole(t *testing.T) {
 	dir := large(t, 8000)
 	line := "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5:20 --lambda 1e-2 --survey-rows 1000 " +
 		"--out m.iokl "
-	if r := command(t, dir, line); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, line)
 	old := mustRead(t, "m.iokl")
 	line += "--checkpoint sums --checkpoint-rows 1000"
 	seen := 0
@@ -233,10 +231,7 @@ func TestKillLeavesFilesWhole(t *testing.T) {
 	if seen == 0 {
 		t.Skip("this machine is too slow to come to a checkpoint")
 	}
-	r := command(t, dir, line+" -v")
-	if r.status != exitOK || !strings.Contains(r.stderr, "going on after the ") {
-		t.Errorf("after the kills: %+v", r)
-	}
+	succeed(t, dir, line+" -v").err("going on after the ")
 	if now := mustRead(t, "m.iokl"); len(now) < len(old)/2 {
 		t.Errorf("the model has %d bytes, before %d", len(now), len(old))
 	}

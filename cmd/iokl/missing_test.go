@@ -45,27 +45,16 @@ func TestMissingTargets(t *testing.T) {
 		Cells    int      `json:"observed_cells"`
 		Warnings []string `json:"warnings"`
 	}
-	r.object(t, &fit)
+	r.object(&fit)
 	if fit.Cells != 66 || !strings.Contains(strings.Join(fit.Warnings, "; "),
 		"14 of 80 target cells are missing, in 2 target columns a, b") {
 		t.Errorf("%d observed cells, %v", fit.Cells, fit.Warnings)
 	}
-	if r := command(t, dir, "fit --x hx.csv --y hy.csv --lambda 1e-3 --missing-targets error"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "is empty, and --missing-targets error refuses") {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir, "info h.iokl"); !strings.Contains(r.stdout, "observed cells") ||
-		!strings.Contains(r.stdout, "a, b") {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir,
-		"predict --model h.iokl --x hx.csv --y hy.csv --fill --out filled.csv --json"); r.status != exitOK ||
-		!strings.Contains(r.stdout, `"filled": 14`) {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir, "predict --model h.iokl --x hx.csv --out plain.csv"); r.status != exitOK {
-		t.Errorf("%+v", r)
-	}
+	refuse(t, dir, "fit --x hx.csv --y hy.csv --lambda 1e-3 --missing-targets error").
+		err("is empty, and --missing-targets error refuses")
+	command(t, dir, "info h.iokl").out("observed cells", "a, b")
+	succeed(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --out filled.csv --json").out(`"filled": 14`)
+	succeed(t, dir, "predict --model h.iokl --x hx.csv --out plain.csv")
 	filled, plain := mustTable(t, filepath.Join(dir, "filled.csv")), mustTable(t, filepath.Join(dir, "plain.csv"))
 	for i, row := range y {
 		for j, cell := range row {
@@ -79,10 +68,7 @@ func TestMissingTargets(t *testing.T) {
 			}
 		}
 	}
-	sure := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --std --out sure.csv --json")
-	if sure.status != exitOK || !strings.Contains(sure.stdout, `"noise": [`) {
-		t.Errorf("%+v", sure)
-	}
+	succeed(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --std --out sure.csv --json").out(`"noise": [`)
 	deviations := mustTable(t, filepath.Join(dir, "sure.csv"))
 	for i, row := range y {
 		for j, cell := range row { // a, a_std, b, b_std, …
@@ -91,25 +77,16 @@ func TestMissingTargets(t *testing.T) {
 			}
 		}
 	}
-	for line, want := range map[string]string{
-		"predict --model h.iokl --x hx.csv --interval .9 --method jackknife+ --out o.csv": "use cv+",
-
-		"predict --model h.iokl --x hx.csv --fill":            "give them by --y",
-		"predict --model h.iokl --x hx.csv --y yt.csv --fill": "15 rows",
-		"cv --x hx.csv --y hy.csv --hide some":                "--hide",
-		"fit --x hx.csv --y hy.csv --hide some":               "--hide",
-		"fit --x hx.csv --y hy.csv --missing-targets drop":    "--missing-targets",
-
-		"fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1 --missing-targets error": `row 1, target column 1 "a" is missing`,
-	} {
-		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: %+v", line, r)
-		}
-	}
-	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json"); r.status != exitOK ||
-		strings.Contains(r.stdout, "NaN") {
-		t.Errorf("scores on observed cells: %+v", r)
-	}
+	refuseAll(t, dir, `
+		predict --model h.iokl --x hx.csv --interval .9 --method jackknife+ --out o.csv => use cv+
+		predict --model h.iokl --x hx.csv --fill => give them by --y
+		predict --model h.iokl --x hx.csv --y yt.csv --fill => 15 rows
+		cv --x hx.csv --y hy.csv --hide some => --hide
+		fit --x hx.csv --y hy.csv --hide some => --hide
+		fit --x hx.csv --y hy.csv --missing-targets drop => --missing-targets
+		fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1 --missing-targets error => row 1, target column 1 "a" is missing
+	`)
+	succeed(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json").noOut("NaN")
 }
 
 // Of three outputs with missing cells, two of which follow one function with opposite signs, info names
@@ -134,10 +111,7 @@ func TestMissingHelp(t *testing.T) {
 	}
 	write(t, dir, "sx.csv", x.String())
 	write(t, dir, "sy.csv", y.String())
-	if r := command(t, dir,
-		"fit --x sx.csv --y sy.csv --kernel gaussian:all:median*0.5 --lambda 1e-3 --out s.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x sx.csv --y sy.csv --kernel gaussian:all:median*0.5 --lambda 1e-3 --out s.iokl")
 	r := command(t, dir, "info s.iokl")
 	for _, want := range []string{
 		`(?m)^up and down go against each other: their correlation in L is -`, `(?m)^alone +up +-?0\.[0-4]`,
@@ -159,10 +133,10 @@ func TestMissingStreamed(t *testing.T) {
 	}
 	var streamed, memory result
 	command(t, dir, "fit --stream --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol "+
-		"1e-8 --json").object(t, &streamed)
+		"1e-8 --json").object(&streamed)
 	command(t, dir,
-		"fit --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json").object(t,
-		&memory)
+		"fit --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 "+
+			"--json").object(&memory)
 	if !(math.Abs(streamed.Objective-memory.Objective) <= 1e-7*memory.Objective) || streamed.Cells != 66 {
 		t.Errorf("objective %.10g of %d cells, in memory %.10g", streamed.Objective, streamed.Cells, memory.Objective)
 	}
@@ -170,10 +144,7 @@ func TestMissingStreamed(t *testing.T) {
 		"14 of 80 target cells are missing, in 2 target columns a, b") {
 		t.Errorf("warnings: %s", text)
 	}
-	if r := command(t, dir,
-		"cv --stream --x hx.csv --y hy.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 4"); r.status != exitOK {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "cv --stream --x hx.csv --y hy.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 4")
 }
 
 // NaN in an array of targets is a missing cell too; both ways to hide are told apart.
@@ -213,10 +184,8 @@ func TestLikelihoodInfo(t *testing.T) {
 	}
 	write(t, dir, "lx.csv", x.String())
 	write(t, dir, "ly.csv", y.String())
-	if r := command(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.05 --learn likelihood --out "+
-		"l.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "log-likelihood") {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.05 --learn likelihood --out l.iokl").
+		out("log-likelihood")
 	r := command(t, dir, "info l.iokl")
 	if !regexp.MustCompile(`(?m)^  residuals +\[0\.0\d\d (0\.[89]\d\d|1\.000)\]$`).MatchString(r.stdout) ||
 		strings.Contains(r.stdout, "relative gap") {
@@ -265,22 +234,13 @@ func TestBlankLinesAtTheEnd(t *testing.T) {
 		var fit struct {
 			Cells int `json:"observed_cells"`
 		}
-		if r.object(t, &fit); fit.Cells != c.rows {
+		if r.object(&fit); fit.Cells != c.rows {
 			t.Errorf("%s: %d observed cells", name, fit.Cells)
 		}
-		if r := command(t, dir,
-			"predict --model m.iokl --x x.csv --y y.csv --fill --json --out filled.csv"); !strings.Contains(r.stdout,
-			`"filled": 3`) {
-			t.Errorf("%s: %+v", name, r)
-		}
-		if r := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --json --out p.csv"); !strings.Contains(
-			r.stdout, `"rmse"`) {
-			t.Errorf("%s: %+v", name, r)
-		}
+		command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --fill --json --out filled.csv").out(`"filled": 3`)
+		command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --json --out p.csv").out(`"rmse"`)
 	}
 	write(t, dir, "y.csv", labels+"\n\n\n")
-	if r := command(t, dir, "fit --x x.csv --y y.csv --classes"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, `blank lines at its end count for none, so write a missing label there as ""`) {
-		t.Errorf("labels: %+v", r)
-	}
+	refuse(t, dir, "fit --x x.csv --y y.csv --classes").
+		err(`blank lines at its end count for none, so write a missing label there as ""`)
 }

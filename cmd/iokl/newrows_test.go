@@ -11,9 +11,7 @@ import (
 func TestNewRowsAreReadAsTraining(t *testing.T) {
 	dir := folder(t)
 	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl"
-	if r := command(t, dir, fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit)
 	write(t, dir, "plain.csv", "a,b\n.5,.25\n.75,-1.5\n")
 	write(t, dir, "y2.csv", "u,v\n1,2\n3,\n")
 	workbook(t, filepath.Join(dir, "marks.xlsx"), [][]any{{"a", "b"}, {.5, .25}, {"0,75", "-1,5"}})
@@ -88,14 +86,8 @@ func TestNewRowsMissAsTraining(t *testing.T) {
 		"gaps.csv",
 		strings.Join(append([]string{x[0], "nan,-999\n", "-NaN,0.5\n", "gone,1\n"}, x[4:]...), ""),
 	)
-	r := command(
-		t,
-		dir,
-		"fit --x gaps.csv --y y.csv --na -999 --na gone --kernel linear:all --lambda 1e-3 --out m.iokl --json",
-	)
-	if r.status != exitOK || !strings.Contains(r.stderr, "filled 4 missing cells") {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x gaps.csv --y y.csv --na -999 --na gone --kernel linear:all --lambda 1e-3 --out m.iokl "+
+		"--json").err("filled 4 missing cells")
 	write(t, dir, "empty.csv", "a,b\n,\n0.5,\n")
 	want := command(t, dir, "predict --model m.iokl --x empty.csv").stdout
 	for name, c := range map[string]struct{ file, text string }{
@@ -119,14 +111,8 @@ func TestNewRowsMissAsTraining(t *testing.T) {
 	}
 	labels := "class\nnan\nNaN\ngone\n" + strings.Repeat("up\ndown\n", 18) + "up\n"
 	write(t, dir, "labels.csv", labels)
-	r = command(
-		t,
-		dir,
-		"fit --x x.csv --y labels.csv --classes --na gone --kernel linear:all --lambda 1e-3 --json --out c.iokl",
-	)
-	if r.status != exitOK || !strings.Contains(r.stdout, `"observed_cells": 74`) {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --y labels.csv --classes --na gone --kernel linear:all --lambda 1e-3 --json "+
+		"--out c.iokl").out(`"observed_cells": 74`)
 }
 
 // Words that training did not have count as none of the levels, and every command that reads them names them with the
@@ -141,9 +127,7 @@ func TestUnseenWords(t *testing.T) {
 	write(t, dir, "x.csv", x)
 	write(t, dir, "y.csv", y)
 	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl"
-	if r := command(t, dir, fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit)
 	write(t, dir, "new.csv", "smoker,a\nYes,1\nyes,2\nnevr,3\nYes,4\n")
 	write(t, dir, "yn.csv", "y\n1\n2\n3\n4\n")
 	const want = `3 cells of column 1 "smoker" hold words that the model has not learned, which count as none of its levels: ` +
@@ -153,8 +137,6 @@ func TestUnseenWords(t *testing.T) {
 		"update --model m.iokl --x new.csv --y yn.csv --out n.iokl",
 		"info m.iokl --plot pictures --x new.csv --y yn.csv",
 	} {
-		if r := command(t, dir, line); r.status != exitOK || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: %+v", line, r)
-		}
+		succeed(t, dir, line).err(want)
 	}
 }

@@ -19,9 +19,7 @@ import (
 func TestUpdatesAtOnce(t *testing.T) {
 	dir := folder(t)
 	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all:1.5 --lambda 1e-3 --learn none --out m"
-	if r := command(t, dir, fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit)
 	if err := os.Symlink("m", filepath.Join(dir, "link")); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
@@ -67,13 +65,9 @@ func TestCheckpointInUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := command(t, dir, line); r.status != exitFailed || !strings.Contains(r.stderr, "another process") {
-			t.Errorf("iokl %s: %+v", line, r)
-		}
+		fail(t, dir, line).err("another process")
 		unlock()
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Errorf("iokl %s, when the file is free: %+v", line, r)
-		}
+		succeed(t, dir, line)
 		if err := os.Remove(filepath.Join(dir, "ck")); err != nil {
 			t.Error(err)
 		}
@@ -87,9 +81,7 @@ func TestOutputsOfOneFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	const fit = "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 "
-	if r := command(t, dir, fit+"--out m"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit+"--out m")
 	for _, err := range []error{
 		os.Symlink("m", filepath.Join(dir, "link")), os.Link(filepath.Join(dir, "m"), filepath.Join(dir, "hard")),
 		os.Symlink("../new", filepath.Join(dir, "sub", "dangling")), os.Symlink("sub", filepath.Join(dir, "folder")),
@@ -114,10 +106,7 @@ func TestOutputsOfOneFile(t *testing.T) {
 		"update --model m --x x.csv --y y.csv --out hard", "export --model m --go link",
 		"export --model link --onnx hard", "report m --out link",
 	} {
-		if r := command(t, dir, line); r.status != exitUsage || r.stdout != "" ||
-			!strings.Contains(r.stderr, "same file") {
-			t.Errorf("iokl %s: %+v", line, r)
-		}
+		refuse(t, dir, line).err("same file")
 	}
 	for _, name := range []string{"new", "g", "g.json"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -131,9 +120,7 @@ func TestOutputsOfOneFile(t *testing.T) {
 		fit + "--out sub/dangling --report " + os.DevNull, fit + "--out " + os.DevNull + " --report " + os.DevNull,
 		"update --model link --x x.csv --y y.csv --out m", "update --model folder/../m --x x.csv --y y.csv --out link",
 	} {
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Errorf("iokl %s: %+v", line, r)
-		}
+		succeed(t, dir, line)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "new")); err != nil {
 		t.Error("the file that the link names was not made:", err)

@@ -57,9 +57,7 @@ func pageFolder(t *testing.T) string {
 // writtenPage runs a command and reads the page that it wrote.
 func writtenPage(t *testing.T, dir, line, name string) string {
 	t.Helper()
-	if r := command(t, dir, line); r.status != exitOK {
-		t.Fatalf("%s: %+v", line, r)
-	}
+	succeed(t, dir, line)
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
@@ -195,26 +193,22 @@ func TestReportRefuses(t *testing.T) {
 	write(t, dir, "edge.json",
 		`{"graph": [[0]], "nodes": ["a"], "rmse": [null], "rmse_own": [null], "edges": [{"from": "a", "to": "b", "strength": 1}]}`)
 	write(t, dir, "bare.json", `{"points": [{"kernels": ["linear:all"], "lambda": 1}, {"lambda": 1}]}`)
-	if r := command(t, dir, "report bare.json --out p.html"); r.status != exitOK {
-		t.Errorf("a setting without kernels: %+v", r)
-	}
+	succeed(t, dir, "report bare.json --out p.html")
 	write(t, dir, "cut.iokl", "PK")
-	for line, want := range map[string]string{
-		"report": "report takes models", "report other.json": "--out",
-		"report nowhere.iokl --out p.html": "nowhere.iokl",
-		"report other.json --out p.html":   `no "points" and no "graph"`, "report bent.json --out p.html": "do not fit",
-		"report empty.json --out p.html": "no settings",
-		"report zero.json --out p.html":  "no λ",
-		"report edge.json --out p.html":  "a → b", "report cut.iokl --out p.html": "cut.iokl",
-		"report x.csv --out p.html":                       "neither a model",
-		"fit --x x.csv --y y.csv --report no/such/p.html": "--report",
-		"report other.json --out no/such/p.html":          "--out",
-	} {
-		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) ||
-			strings.Count(r.stderr, "\n") != 1 {
-			t.Errorf("%s: %+v", line, r)
-		}
-	}
+	refuseAll(t, dir, `
+		report => report takes models
+		report other.json => --out
+		report nowhere.iokl --out p.html => nowhere.iokl
+		report other.json --out p.html => no "points" and no "graph"
+		report bent.json --out p.html => do not fit
+		report empty.json --out p.html => no settings
+		report zero.json --out p.html => no λ
+		report edge.json --out p.html => a → b
+		report cut.iokl --out p.html => cut.iokl
+		report x.csv --out p.html => neither a model
+		fit --x x.csv --y y.csv --report no/such/p.html => --report
+		report other.json --out no/such/p.html => --out
+	`)
 }
 
 // What a model notes about its fit survives its file, and another program's notes do no harm.
@@ -261,10 +255,7 @@ func TestOrigin(t *testing.T) {
 	if err := m.Save(filepath.Join(dir, "other.iokl")); err != nil {
 		t.Fatal(err)
 	}
-	if r := command(t, dir, "report other.iokl --out p.html"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "notes") {
-		t.Errorf("%+v", r)
-	}
+	refuse(t, dir, "report other.iokl --out p.html").err("notes")
 }
 
 // look measures the page and moves the tools of the explorer.

@@ -20,10 +20,8 @@ func TestEffectsOfColumns(t *testing.T) {
 		return fmt.Sprint(map[string]float64{"rot": 1, "grün": 5, "blau": -2}[o.rows[i][2]] + float64(i)/20)
 	})
 	o.save(t, dir)
-	if r := command(t, dir, "fit --x odd.csv --x-columns u,colour,when,weekday --y-columns y --kernel "+
-		"gaussian:each:median --lambda 1e-3 --report p.html --out m.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x odd.csv --x-columns u,colour,when,weekday --y-columns y --kernel gaussian:each:median "+
+		"--lambda 1e-3 --report p.html --out m.iokl")
 	m, err := iokl.Load(filepath.Join(dir, "m.iokl"))
 	if err != nil {
 		t.Fatal(err)

@@ -75,12 +75,12 @@ const streamKernels = " --kernel rff:gaussian:all:0.5,1:40 --kernel linear:all -
 func TestStreamCommand(t *testing.T) {
 	dir := large(t, 3000)
 	var want, got results.Fit
-	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+streamKernels).object(t, &want)
+	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+streamKernels).object(&want)
 	for _, files := range []string{
 		"--x x.csv --y y.csv", "--x x.npy --y y.npy",
 		"--x both.csv --x-columns a,b --y-columns u,v", "--x both.parquet --x-columns a,b --y-columns u,v",
 	} {
-		command(t, dir, "fit --stream "+files+streamKernels+"--out s.iokl").object(t, &got)
+		command(t, dir, "fit --stream "+files+streamKernels+"--out s.iokl").object(&got)
 		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) || got.Samples != 3000 || !got.Converged {
 			t.Errorf("%s: objective %.12g, want %.12g; %d samples", files, got.Objective, want.Objective, got.Samples)
 		}
@@ -94,11 +94,8 @@ func TestStreamCommand(t *testing.T) {
 			t.Fatalf("prediction %d is %g, in memory %g", i, Q[i], v)
 		}
 	}
-	r := command(t, dir, "fit --stream -v --x x.csv --y y.csv --kernel rff:gaussian:all:1:20")
-	if r.status != exitOK || !strings.Contains(r.stderr, "surveying x.csv: 1024 rows") ||
-		!strings.Contains(r.stderr, "chose λ") {
-		t.Errorf("status %d: %s", r.status, r.stderr)
-	}
+	succeed(t, dir, "fit --stream -v --x x.csv --y y.csv --kernel rff:gaussian:all:1:20").
+		err("surveying x.csv: 1024 rows", "chose λ")
 }
 
 func predictions(t *testing.T, model string) []float64 {
@@ -157,14 +154,11 @@ func TestStreamBadRow(t *testing.T) {
 			good := mustRead(t, filepath.Join(dir, c.file))
 			c.spoil()
 			line := "fit --stream " + c.flags + " --checkpoint " + c.file + ".sums" + streamKernels
-			r := command(t, dir, line)
-			if r.status != exitUsage || !strings.Contains(r.stderr, c.want) {
-				t.Fatalf("status %d: %s", r.status, r.stderr)
-			}
+			refuse(t, dir, line).err(c.want)
 			write(t, dir, c.file, good)
-			r = command(t, dir, line+"-v")
+			r := command(t, dir, line+"-v")
 			var got results.Fit
-			r.object(t, &got)
+			r.object(&got)
 			if got.Samples != 7000 || !strings.Contains(r.stderr, "going on after the 6499 rows of "+c.file+".sums") {
 				t.Errorf("%d samples: %s", got.Samples, r.stderr)
 			}
@@ -178,7 +172,7 @@ func TestStreamCV(t *testing.T) {
 	var got results.CV
 	line := "cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas " +
 		"1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json "
-	command(t, dir, line+"--checkpoint sums --out m.iokl --plot pics").object(t, &got)
+	command(t, dir, line+"--checkpoint sums --out m.iokl --plot pics").object(&got)
 	if len(got.Points) != 12 || got.Folds != 4 || got.Metric != "rmse" || len(got.Best.Folds) != 4 ||
 		got.Best.Lambda == 0.1 || len(got.Pictures) != 2 {
 		t.Errorf("%d points, %+v", len(got.Points), got)
@@ -188,28 +182,23 @@ func TestStreamCV(t *testing.T) {
 		t.Errorf("model: %v %v", m, err)
 	}
 	var again, grouped results.CV
-	command(t, dir, line+"--checkpoint sums").object(t, &again) // the sums are there already
+	command(t, dir, line+"--checkpoint sums").object(&again) // the sums are there already
 	if again.Best.Mean != got.Best.Mean {
 		t.Errorf("from the checkpoint: error %g, before %g", again.Best.Mean, got.Best.Mean)
 	}
 	write(t, dir, "groups.csv", strings.Repeat("p\nq\nr\ns\nt\n", 600))
-	command(t, dir, line+"--fold-groups groups.csv").object(t, &grouped)
+	command(t, dir, line+"--fold-groups groups.csv").object(&grouped)
 	if len(grouped.Points) != 12 || grouped.Best.Mean == got.Best.Mean {
 		t.Errorf("by groups: %+v", grouped.Best)
 	}
-	for flags, want := range map[string]string{
-		"--metric accuracy": `unknown metric "accuracy"`, "--time-ordered": "no order of time",
-		"--repeats 2": "one set of folds",
-		"--checkpoint sums --fold-groups groups.csv": "other data", "--norms lp:3": "lp:3",
-	} {
-		if r := command(t, dir, line+flags); r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: %+v", flags, r)
-		}
-	}
-	if r := command(t, dir, "cv --x x.csv --y y.csv --checkpoint sums"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "--stream") {
-		t.Errorf("--checkpoint alone: %+v", r)
-	}
+	refuseAll(t, dir, `
+		cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas 1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json --metric accuracy => unknown metric "accuracy"
+		cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas 1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json --time-ordered => no order of time
+		cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas 1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json --repeats 2 => one set of folds
+		cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas 1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json --checkpoint sums --fold-groups groups.csv => other data
+		cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas 1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json --norms lp:3 => lp:3
+	`)
+	refuse(t, dir, "cv --x x.csv --y y.csv --checkpoint sums").err("--stream")
 }
 
 func TestStreamRefusals(t *testing.T) {
@@ -219,39 +208,23 @@ func TestStreamRefusals(t *testing.T) {
 	write(t, dir, "words.csv", "a,color,b\n"+strings.Repeat("1,red,2\n2,blue,3\n3,,4\n",
 		99)+"1,red,2\n2,blue,3\n1,red,\n")
 	write(t, dir, "huge.csv", strings.Repeat("1,2e200\n3,-1e200\n", 150))
-	for line, want := range map[string]string{
-		"--x huge.csv --y y.csv --kernel linear:all": "column 2 of the inputs " +
-			"is too large",
-		"--x x.csv --y huge.csv --kernel linear:all": "column 2 of the " +
-			"targets is too large",
-		"--x x.csv --y short.csv --kernel linear:all": "short.csv has 2 rows, " +
-			"and x.csv has more",
-		"--x short.csv --y y.csv --kernel linear:all": "y.csv has more than " +
-			"the 2 rows of short.csv",
-		"--x gap.csv --y y.csv --kernel linear:all": "gap.csv: row 201, " +
-			"column 2 is missing",
-		"--x words.csv --y y.csv --kernel linear:all": "words.csv: row 3, " +
-			"column 2 \"color\" is missing",
-		"--x words.csv --y-columns a --kernel linear:all": "words.csv: row 3, " +
-			"column 1 \"color\" is missing",
-		"--x y.csv --y words.csv --y-columns b --missing-targets error --kernel linear:all": "words.csv: row 300, " +
-			"target column 1 \"b\" is missing",
-		"--x - --y y.csv": "standard input",
-		"--x x.csv --y y.csv --kernel gaussian:all": "rff:",
-		"--x x.csv --y y.csv --classes":             "--classes",
-		"--x x.csv --y y.csv --missing mean":        "missing",
-		"--x x.csv":                                 "--y",
-		"--x x.csv --y y.csv --kernel linear:all --checkpoint x.csv --seed 1": "no checkpoint",
-	} {
-		r := command(t, dir, "fit --stream "+line)
-		if r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)
-		}
-	}
-	if r := command(t, dir, "fit --x x.csv --y y.csv --survey-rows 9"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "--stream") {
-		t.Errorf("--survey-rows alone: %+v", r)
-	}
+	refuseAll(t, dir, `
+		fit --stream --x huge.csv --y y.csv --kernel linear:all => column 2 of the inputs is too large
+		fit --stream --x x.csv --y huge.csv --kernel linear:all => column 2 of the targets is too large
+		fit --stream --x x.csv --y short.csv --kernel linear:all => short.csv has 2 rows, and x.csv has more
+		fit --stream --x short.csv --y y.csv --kernel linear:all => y.csv has more than the 2 rows of short.csv
+		fit --stream --x gap.csv --y y.csv --kernel linear:all => gap.csv: row 201, column 2 is missing
+		fit --stream --x words.csv --y y.csv --kernel linear:all => words.csv: row 3, column 2 "color" is missing
+		fit --stream --x words.csv --y-columns a --kernel linear:all => words.csv: row 3, column 1 "color" is missing
+		fit --stream --x y.csv --y words.csv --y-columns b --missing-targets error --kernel linear:all => words.csv: row 300, target column 1 "b" is missing
+		fit --stream --x - --y y.csv => standard input
+		fit --stream --x x.csv --y y.csv --kernel gaussian:all => rff:
+		fit --stream --x x.csv --y y.csv --classes => --classes
+		fit --stream --x x.csv --y y.csv --missing mean => missing
+		fit --stream --x x.csv => --y
+		fit --stream --x x.csv --y y.csv --kernel linear:all --checkpoint x.csv --seed 1 => no checkpoint
+	`)
+	refuse(t, dir, "fit --x x.csv --y y.csv --survey-rows 9").err("--stream")
 }
 
 // Far into a file the row is still named, and the rows before it kept.
@@ -275,7 +248,7 @@ func TestStreamBadRowFarDown(t *testing.T) {
 	write(t, dir, "far.csv", strings.Replace(text.String(), "?!", "3", 1))
 	r = command(t, dir, line+"-v")
 	var got results.Fit
-	r.object(t, &got)
+	r.object(&got)
 	if got.Samples != bad+1 || !strings.Contains(r.stderr, "going on after the 699999 rows of sums") {
 		t.Errorf("%d samples: %s", got.Samples, r.stderr)
 	}
@@ -297,13 +270,13 @@ func TestStreamWeights(t *testing.T) {
 	write(t, dir, "w.csv", file.String())
 	write(t, dir, "with.csv", column.String())
 	var want, plain, got results.Fit
-	command(t, dir, "fit --x x.csv --y y.csv --weights w.csv"+streamKernels).object(t, &want)
-	command(t, dir, "fit --x x.csv --y y.csv"+streamKernels).object(t, &plain)
+	command(t, dir, "fit --x x.csv --y y.csv --weights w.csv"+streamKernels).object(&want)
+	command(t, dir, "fit --x x.csv --y y.csv"+streamKernels).object(&plain)
 	for _, files := range []string{
 		"--x x.csv --y y.csv --weights w.csv", "--x x.npy --y y.npy --weights w.csv",
 		"--x with.csv --y-columns u,v --weights w", "--x both.parquet --x-columns a,b --y-columns u,v --weights w.csv",
 	} {
-		command(t, dir, "fit --stream "+files+streamKernels).object(t, &got)
+		command(t, dir, "fit --stream "+files+streamKernels).object(&got)
 		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) || got.Samples != 3000 || !got.Converged ||
 			!(math.Abs(got.Objective-plain.Objective) > 1e-3*want.Objective) {
 			t.Errorf("%s: objective %.12g, want %.12g; without weights %.12g", files, got.Objective, want.Objective,

@@ -43,10 +43,10 @@ func TestSumCommands(t *testing.T) {
 		Chosen       struct{ Model string }
 	}
 	var plain, global, sum, info report
-	command(t, dir, fit).object(t, &plain)
-	command(t, dir, fit+" --certify global").object(t, &global)
-	command(t, dir, fit+" --model sum --out sum.iokl").object(t, &sum)
-	command(t, dir, "info sum.iokl --json").object(t, &info)
+	command(t, dir, fit).object(&plain)
+	command(t, dir, fit+" --certify global").object(&global)
+	command(t, dir, fit+" --model sum --out sum.iokl").object(&sum)
+	command(t, dir, "info sum.iokl --json").object(&info)
 	if plain.LowerBound != nil || plain.GlobalGap != nil || plain.Traces != nil || plain.Chosen.Model != "product" {
 		t.Errorf("a plain fit reports %+v", plain)
 	}
@@ -70,20 +70,14 @@ func TestSumCommands(t *testing.T) {
 	if len(info.Traces) != 2 || *info.LowerBound != *sum.LowerBound {
 		t.Errorf("info reports %+v", info)
 	}
-	if r := command(t, dir, "info sum.iokl"); !strings.Contains(r.stdout, "gaussian:0:median*0.25 (a) has ") ||
-		!strings.Contains(r.stdout, "couples y1 and y2 most (+") {
-		t.Errorf("info says %s", r.stdout)
-	}
+	command(t, dir, "info sum.iokl").out("gaussian:0:median*0.25 (a) has ").out("couples y1 and y2 most (+")
 	command(t, dir, "fit --x x.csv --y y.csv --kernel linear:1 --learn likelihood --out l.iokl")
 	if r := command(t, dir, "info l.iokl"); !regexp.MustCompile(
 		`(?m)^solver +average information, backend`).MatchString(r.stdout) {
 		t.Errorf("info of a fit by likelihood says %s", r.stdout)
 	}
 	// One picture for each kernel, and a page that says what each couples.
-	if r := command(t, dir, "info sum.iokl --plot pictures"); r.status != exitOK ||
-		!strings.Contains(r.stdout, "outputs-1.png") || !strings.Contains(r.stdout, "outputs-2.png") {
-		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
-	}
+	succeed(t, dir, "info sum.iokl --plot pictures").out("outputs-1.png", "outputs-2.png")
 	command(t, dir, "report sum.iokl --out page.html")
 	text, err := os.ReadFile(filepath.Join(dir, "page.html"))
 	if err != nil {
@@ -110,8 +104,6 @@ func TestSumCommands(t *testing.T) {
 		"fit --x x.csv --y y.csv --lambda 1 --model sum --norm block1",
 		"fit --x x.csv --y y.csv --lambda 1 --model sum --learn eta",
 	} {
-		if r := command(t, dir, line); r.status != exitUsage || strings.Count(r.stderr, "\n") != 1 {
-			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)
-		}
+		refuse(t, dir, line)
 	}
 }

@@ -57,17 +57,11 @@ func TestWordsAndDates(t *testing.T) {
 		"--stream --kernel rff:gaussian:all:median:60 --lambda 1e-3",
 	} {
 		for _, x := range []string{"typed", "plain"} {
-			r := command(t, dir, fmt.Sprintf("fit --x %s.csv --y y.csv %s --out %s.iokl", x, how, x))
-			if r.status != exitOK {
-				t.Fatalf("%+v", r)
-			}
+			r := succeed(t, dir, fmt.Sprintf("fit --x %s.csv --y y.csv %s --out %s.iokl", x, how, x))
 			if want := `dates, taken as days since the first: column 3 "when" since 2024-01-01, and as part of the week`; strings.Contains(r.stderr, want) != (x == "typed") {
 				t.Errorf("%s: said %q", x, r.stderr)
 			}
-			if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s.csv --out %s-p.csv", x, x,
-				x)); r.status != exitOK || strings.Contains(r.stderr, "warning") {
-				t.Fatalf("%+v", r)
-			}
+			succeed(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s.csv --out %s-p.csv", x, x, x)).noErr("warning")
 		}
 		a, b := mustTable(t, "typed-p.csv"), mustTable(t, "plain-p.csv")
 		for i := range a.Data.Data {
@@ -78,22 +72,16 @@ func TestWordsAndDates(t *testing.T) {
 	}
 	rows := strings.Split(mustRead(t, filepath.Join(dir, "typed.csv")), "\n")
 	write(t, dir, "new.csv", "when,colour,u\n2024-01-05,purple,1\n2024-01-05,,1\n2024-01-05,blue,\n")
-	r := command(t, dir, "predict --model typed.iokl --x new.csv --out new-p.csv")
-	if r.status != exitOK || !strings.Contains(r.stderr,
-		`1 cells of column 2 "colour" hold words that the model has not learned`) ||
-		!strings.Contains(r.stderr, "filled 2 missing cells") {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "predict --model typed.iokl --x new.csv --out new-p.csv").
+		err(`1 cells of column 2 "colour" hold words that the model has not learned`, "filled 2 missing cells")
 	write(t, dir, "groups.csv", "column,group\ncolour,paint\nu,rest\nwhen,rest\n")
-	if r := command(t, dir, "fit --x typed.csv --y y.csv --groups groups.csv --kernel gaussian:groups:median "+
-		"--lambda 1e-3 --json"); r.status != exitOK || !strings.Contains(r.stdout, "paint") {
-		t.Errorf("a group of a category: %+v", r)
-	}
+	succeed(t, dir, "fit --x typed.csv --y y.csv --groups groups.csv --kernel gaussian:groups:median --lambda 1e-3 "+
+		"--json").out("paint")
 	var report struct {
 		Warnings []string `json:"warnings"`
 	}
 	write(t, dir, "na.csv", strings.Join(append([]string{rows[0], "none,none,none"}, rows[2:]...), "\n"))
-	r = command(t, dir, "fit --x na.csv --y y.csv --na none --kernel gaussian:all:median --lambda 1e-3 --json")
+	r := command(t, dir, "fit --x na.csv --y y.csv --na none --kernel gaussian:all:median --lambda 1e-3 --json")
 	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil ||
 		!strings.Contains(strings.Join(report.Warnings, "; "),
 			"filled 3 missing cells by the mean of their column, in 3 input columns u, colour, when") {
@@ -114,25 +102,10 @@ func TestMissingInArrays(t *testing.T) {
 	write(t, dir, "gap.csv", csvOf(t, x))
 	const fit = "fit --y y.csv --kernel gaussian:all:median --lambda 1e-3 --x "
 	for _, name := range []string{"gap.npy", "gap.csv"} {
-		if r := command(t, dir, fit+name+" --out "+name+".iokl"); r.status != exitOK ||
-			!strings.Contains(r.stderr, "filled 1 missing cells") {
-			t.Errorf("%s: %+v", name, r)
-		}
-		if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s --out %s-p.csv", name, name,
-			name)); r.status != exitOK {
-			t.Errorf("%s: %+v", name, r)
-		}
+		succeed(t, dir, fit+name+" --out "+name+".iokl").err("filled 1 missing cells")
+		succeed(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s --out %s-p.csv", name, name, name))
 	}
 	if a, b := mustTable(t, "gap.npy-p.csv"), mustTable(t, "gap.csv-p.csv"); a.Data.Data[0] != b.Data.Data[0] {
 		t.Errorf("%g from .npy, %g from CSV", a.Data.Data[0], b.Data.Data[0])
 	}
-}
-
-func mustTable(t *testing.T, name string) *table.Table {
-	t.Helper()
-	tab, err := table.Read(name, table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tab
 }

@@ -30,17 +30,14 @@ func TestUpdate(t *testing.T) {
 	write(t, dir, "y2.csv", reversed(half(y, 40, 60)))
 	ok := func(line string) result {
 		t.Helper()
-		r := command(t, dir, line)
-		if r.status != exitOK {
-			t.Fatalf("iokl %s: %+v", line, r)
-		}
+		r := succeed(t, dir, line)
 		return r
 	}
 	const how = " --kernel gaussian:all:1.5 --learn none --standardize none "
 	ok("fit --x x1.csv --y y1.csv --lambda 3e-3 --out m1" + how)
 	ok("fit --x all.csv --y ally.csv --lambda 2e-3 --out all" + how) // the same λ·rows
 	var r updateReport
-	ok("update --model m1 --x x2.csv --y y2.csv --out m2 --json").object(t, &r)
+	ok("update --model m1 --x x2.csv --y y2.csv --out m2 --json").object(&r)
 	if r.Rows != 60 || r.Added != 20 || !(math.Abs(r.Lambda-2e-3) < 1e-15) || !r.Converged || r.Model != "m2" ||
 		!(r.Seconds > 0) {
 		t.Errorf("%+v", r)
@@ -58,11 +55,11 @@ func TestUpdate(t *testing.T) {
 	if !bytes.Equal(mustBytes(t, dir, "m2"), mustBytes(t, dir, "m3")) {
 		t.Error("the same update makes another file")
 	}
-	ok("update --model m3 --out m3 --forget 0-4,9 --json").object(t, &r)
+	ok("update --model m3 --out m3 --forget 0-4,9 --json").object(&r)
 	if r.Rows != 54 {
 		t.Errorf("%d rows", r.Rows)
 	}
-	ok("update --model m3 --x x2.csv --y y2.csv --window 30 --compact --out m4 --json").object(t, &r)
+	ok("update --model m3 --x x2.csv --y y2.csv --window 30 --compact --out m4 --json").object(&r)
 	if r.Rows != 30 {
 		t.Errorf("%d rows", r.Rows)
 	}
@@ -119,13 +116,9 @@ func TestUpdateWeights(t *testing.T) {
 		"update --model m1 --x x2.csv --y y2.csv --weights w.csv --out m2",
 		"update --model m1 --x heavy.csv --y y2.csv --weights w --out m2",
 	} {
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Fatalf("iokl %s: %+v", line, r)
-		}
+		succeed(t, dir, line)
 		if !strings.HasPrefix(line, "fit") {
-			if r := command(t, dir, "predict --model m2 --x xt.csv --out p.npy"); r.status != exitOK {
-				t.Fatalf("%+v", r)
-			}
+			succeed(t, dir, "predict --model m2 --x xt.csv --out p.npy")
 			F = append(F, mustTable(t, filepath.Join(dir, "p.npy")))
 		}
 	}
@@ -136,10 +129,7 @@ func TestUpdateWeights(t *testing.T) {
 			}
 		}
 	}
-	r := command(t, dir, "update --model m1 --forget 0 --weights w.csv --out m2")
-	if r.status != exitUsage || !strings.Contains(r.stderr, "--x") {
-		t.Errorf("%+v", r)
-	}
+	refuse(t, dir, "update --model m1 --forget 0 --weights w.csv --out m2").err("--x")
 }
 
 // reversed is the table with its columns in the other order.
@@ -184,12 +174,6 @@ func TestUpdateClasses(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 	}
-	if r := command(t, dir, "update --model m --x x1.csv --y y1.csv --out m2"); r.status != exitOK ||
-		!strings.Contains(r.stderr, "31 rows") {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir, "update --model m --x x1.csv --y y2.csv --out m3"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "no class \"middle\"") {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "update --model m --x x1.csv --y y1.csv --out m2").err("31 rows")
+	refuse(t, dir, "update --model m --x x1.csv --y y2.csv --out m3").err("no class \"middle\"")
 }

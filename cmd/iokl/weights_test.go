@@ -39,50 +39,37 @@ func TestWeightsAndLosses(t *testing.T) {
 	}
 	const fit = " --y y.csv --kernel gaussian:all:1 --lambda 1e-2 --json --quiet "
 	var plain, byFile, byColumn, huber report
-	command(t, dir, "fit --x x.csv"+fit).object(t, &plain)
-	command(t, dir, "fit --x x.csv --weights w.csv"+fit).object(t, &byFile)
-	command(t, dir, "fit --x xw.csv --weights w --out w.iokl"+fit).object(t, &byColumn)
+	command(t, dir, "fit --x x.csv"+fit).object(&plain)
+	command(t, dir, "fit --x x.csv --weights w.csv"+fit).object(&byFile)
+	command(t, dir, "fit --x xw.csv --weights w --out w.iokl"+fit).object(&byColumn)
 	if byFile.Objective != byColumn.Objective || byFile.Objective == plain.Objective {
 		t.Errorf("objectives %g of a file, %g of a column, %g without", byFile.Objective, byColumn.Objective,
 			plain.Objective)
 	}
-	if r := command(t, dir, "predict --model w.iokl --x xt.csv"); r.status != exitOK {
-		t.Errorf("%+v", r)
-	}
-	command(t, dir, "fit --x x.csv --loss huber:0.5"+fit).object(t, &huber)
+	succeed(t, dir, "predict --model w.iokl --x xt.csv")
+	command(t, dir, "fit --x x.csv --loss huber:0.5"+fit).object(&huber)
 	if huber.Loss != "huber:0.5" || !huber.Converged {
 		t.Errorf("%+v", huber)
 	}
-	if r := command(t, dir, "fit --x x.csv --loss quantile:.9,.1 --out q.iokl"+fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --loss quantile:.9,.1 --out q.iokl"+fit)
 	r := command(t, dir, "predict --model q.iokl --x xt.csv")
 	if head, _, _ := strings.Cut(r.stdout, "\n"); head != "u_q0.1,u_q0.9,v_q0.1,v_q0.9" {
 		t.Errorf("%+v", r)
 	}
 	const folds = "fit --x x.csv --loss quantile:.9,.1 --interval-folds 4"
-	if r := command(t, dir, folds+" --out q.iokl"+fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, folds+" --out q.iokl"+fit)
 	r = command(t, dir, "predict --model q.iokl --x xt.csv --interval .7")
 	if head, _, _ := strings.Cut(r.stdout, "\n"); head != "u_q0.1,u_q0.9,u_lo,u_hi,v_q0.1,v_q0.9,v_lo,v_hi" {
 		t.Errorf("%+v", r)
 	}
-	r = command(t, dir, "predict --model q.iokl --x xt.csv --y yt.csv --interval .7 --method conformal")
-	if r.status != exitOK || !strings.Contains(r.stdout, "v  intervals hold") ||
-		!strings.Contains(r.stdout, "u_q0.9  rmse") {
-		t.Errorf("%+v", r)
-	}
-	r = command(t, dir, folds+" --y y.csv --kernel gaussian:all:1 --lambda 1e-2")
-	if !strings.Contains(r.stderr, "held out, 4 folds: u_q0.1 has a loss of ") {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "predict --model q.iokl --x xt.csv --y yt.csv --interval .7 --method conformal").
+		out("v  intervals hold", "u_q0.9  rmse")
+	command(t, dir, folds+" --y y.csv --kernel gaussian:all:1 --lambda 1e-2").
+		err("held out, 4 folds: u_q0.1 has a loss of ")
 	for _, line := range []string{
 		"predict --model q.iokl --x xt.csv --y yt.csv", "info q.iokl", "report q.iokl --out q.html",
 	} {
-		if r := command(t, dir, line); strings.Contains(r.stderr, "internal error") {
-			t.Errorf("%s: %+v", line, r)
-		}
+		command(t, dir, line).noErr("internal error")
 	}
 	var cv struct {
 		Metric string `json:"metric"`
@@ -91,7 +78,7 @@ func TestWeightsAndLosses(t *testing.T) {
 		} `json:"best"`
 	}
 	command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1e-2,1e-3 --folds 3 --loss huber --json "+
-		"--quiet").object(t, &cv)
+		"--quiet").object(&cv)
 	if cv.Metric != "loss" || !(cv.Best.Mean < 0.5) || math.IsNaN(cv.Best.Mean) {
 		t.Errorf("%+v", cv)
 	}
@@ -108,16 +95,11 @@ func TestNoiseLearn(t *testing.T) {
 		fmt.Fprintf(&b, "%g,%g\n", a, math.Sin(a)+.1*math.Exp(.7*a)*rng.NormFloat64())
 	}
 	write(t, dir, "t.csv", b.String())
-	r := command(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --lambda 1e-3 --noise learn "+
-		"--out m.iokl --json")
-	if r.status != exitOK || !strings.Contains(r.stdout, `"learned_noise": true`) {
-		t.Fatalf("%+v", r)
-	}
-	if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, "learned as a function of the inputs") {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --lambda 1e-3 --noise learn --out "+
+		"m.iokl --json").out(`"learned_noise": true`)
+	command(t, dir, "info m.iokl").out("learned as a function of the inputs")
 	write(t, dir, "ends.csv", "a\n0.2\n3.8\n")
-	r = command(t, dir, "predict --model m.iokl --x ends.csv --interval .9 --std")
+	r := command(t, dir, "predict --model m.iokl --x ends.csv --interval .9 --std")
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	if lines[0] != "y,y_lo,y_hi,y_std,y_noise" || len(lines) != 3 {
 		t.Fatalf("%+v", r)
@@ -170,10 +152,7 @@ func TestBadWeightsAndLosses(t *testing.T) {
 			if strings.Contains(c[0], "--stream") {
 				kernel = " --kernel linear:all "
 			}
-			r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --out new.iokl"+kernel+c[0])
-			if r.status != exitUsage || !strings.Contains(r.stderr, c[1]) || r.stdout != "" {
-				t.Errorf("%+v", r)
-			}
+			refuse(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --out new.iokl"+kernel+c[0]).err(c[1])
 		})
 	}
 	if after := listing(t, dir); !slices.Equal(before, after) {
@@ -190,9 +169,7 @@ func TestProba(t *testing.T) {
 	}
 	write(t, dir, "c.csv", labels)
 	const fit = "fit --x x.csv --kernel gaussian:all:1 --lambda 1e-3 --quiet --json --out "
-	if r := command(t, dir, fit+"c.iokl --y c.csv --classes --loss logistic"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit+"c.iokl --y c.csv --classes --loss logistic")
 	r := command(t, dir, "predict --model c.iokl --x xt.csv --proba")
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	if lines[0] != "class,blue,blue_p,red,red_p" || len(lines) != 16 {
@@ -209,13 +186,8 @@ func TestProba(t *testing.T) {
 			t.Errorf("%s", line)
 		}
 	}
-	if r := command(t, dir, fit+"r.iokl --y y.csv"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
-	if r := command(t, dir, "predict --model r.iokl --x xt.csv --proba"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "no probabilities") {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, fit+"r.iokl --y y.csv")
+	refuse(t, dir, "predict --model r.iokl --x xt.csv --proba").err("no probabilities")
 }
 
 // The last line of a fit by the loss logistic and its page have the log loss and Brier score of held-out probabilities,
@@ -300,10 +272,7 @@ func TestZeroRowsOfTables(t *testing.T) {
 		for _, text := range []string{clean, full} {
 			write(t, dir, "t.csv", text)
 			write(t, dir, "new.csv", clean)
-			r := command(t, dir, "fit --x t.csv --weights w --out m.iokl "+flags)
-			if r.status != exitOK {
-				t.Fatalf("%s: %+v", flags, r)
-			}
+			r := succeed(t, dir, "fit --x t.csv --weights w --out m.iokl "+flags)
 			b, err := os.ReadFile(filepath.Join(dir, "m.iokl"))
 			if err != nil {
 				t.Fatal(err)
@@ -337,9 +306,7 @@ func TestWeightsOfNewRows(t *testing.T) {
 	write(t, dir, "w.csv", "v\n1\n4\n100\n1\n")
 	const fit = "fit --x t.csv --y-columns y --weights w --kernel linear:all --lambda 1e-3 --interval-folds 4 " +
 		"--out m.iokl"
-	if r := command(t, dir, fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit)
 	for flags, want := range map[string][]float64{
 		"--x new.csv": {1, 2, 1, 1}, "--x bare.csv": {1, 1, 1, 1}, "--x bare.csv --weights w.csv": {1, 2, 10, 1},
 	} {
@@ -362,12 +329,8 @@ func TestWeightsOfNewRows(t *testing.T) {
 			}
 		}
 	}
-	for flags, say := range map[string]string{
-		"--x bare.csv --weights w.csv": "give --interval", "--x bare.csv --interval .9 --weights t.csv:w": "",
-	} {
-		r := command(t, dir, "predict --model m.iokl "+flags)
-		if r.status != exitUsage || !strings.Contains(r.stderr, say) {
-			t.Errorf("%s: %+v", flags, r)
-		}
-	}
+	refuseAll(t, dir, `
+		predict --model m.iokl --x bare.csv --weights w.csv => give --interval
+		predict --model m.iokl --x bare.csv --interval .9 --weights t.csv:w => 
+	`)
 }
