@@ -51,10 +51,7 @@ func TestGuides(t *testing.T) {
 			if err := os.Symlink(filepath.Join(root, "bench"), filepath.Join(dir, "bench")); err != nil {
 				t.Skip("no symbolic links here:", err)
 			}
-			text, err := os.ReadFile(filepath.Join(root, "docs", guide))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := mustRead(t, filepath.Join(root, "docs", guide))
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, sh, "-eu")

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/formula"
-	"github.com/iokl/iokl/internal/files/table"
 )
 
 // wordsAndDates is a table of a date, a word and a number, and a target of them.
@@ -52,10 +51,7 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := table.Read(filepath.Join(dir, "p.npy"), table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := mustTable(t, filepath.Join(dir, "p.npy"))
 	for i := range 60 {
 		at := slices.Index(f.Columns[1].Levels, []string{"red", "green", "blue"}[i*i%7%3])
 		day := daysTo(1+i%12, 1+i%28)

@@ -174,13 +174,8 @@ func exampleFolder(t *testing.T) string {
 			write(t, dir, name, mustRead(t, filepath.Join(dir, from)))
 		}
 	}
-	tab, err := table.Read(filepath.Join(dir, "new.csv"), table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := table.WriteNpy(filepath.Join(dir, "new.npy"), tab.Data); err != nil {
-		t.Fatal(err)
-	}
+	tab := mustTable(t, filepath.Join(dir, "new.csv"))
+	writeNpy(t, dir, "new.npy", tab.Data)
 	holes := mustTable(t, filepath.Join(dir, "y.csv"))
 	hours := "hour\n"
 	for j := range holes.Data.Cols {
@@ -196,10 +191,7 @@ func exampleFolder(t *testing.T) string {
 		holes.Data.Data[5*i] = math.NaN()
 	}
 	write(t, dir, "holes.csv", csvOf(t, holes))
-	digits, err := table.Read(filepath.Join("..", "..", "bench", "data", "digits.csv.gz"), table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	digits := mustTable(t, filepath.Join("..", "..", "bench", "data", "digits.csv.gz"))
 	write(t, dir, "digits.csv.gz", packed(csvOf(t, &table.Table{Data: blas.View(digits.Data, 0, 0, 30, 65)})))
 	write(t, dir, "cv.json", command(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds "+
 		"3 --json").stdout)

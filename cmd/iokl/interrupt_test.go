@@ -79,10 +79,7 @@ func TestInterruptSavesModel(t *testing.T) {
 		!strings.Contains(msg.String(), "m.iokl") {
 		t.Errorf("status %d: %s", status, msg.String())
 	}
-	m, err := iokl.Load("m.iokl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustLoad(t, "m.iokl")
 	if c := m.Certificate(); c.Converged ||
 		!strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, numeral(c.RelativeGap))) {
 		t.Errorf("certificate %+v, output %s", c, out.String())
@@ -152,10 +149,7 @@ func TestBudgetEnds(t *testing.T) {
 			if status != 0 {
 				t.Errorf("status %d: %s", status, msg.String())
 			}
-			m, err := iokl.Load("m.iokl")
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := mustLoad(t, "m.iokl")
 			if c := m.Certificate(); !c.Converged && !strings.Contains(msg.String(), "stopped by --budget") {
 				t.Errorf("certificate %+v: %s", c, msg.String())
 			}

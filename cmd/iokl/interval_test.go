@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,9 +85,8 @@ func TestPredictIntervals(t *testing.T) {
 
 func TestPredictSetsOfClasses(t *testing.T) {
 	dir := exampleFolder(t)
-	fit := "fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --lambda 1e-2 --kernel gaussian:all " +
-		"--out c.iokl --interval-folds 3"
-	succeed(t, dir, fit)
+	succeed(t, dir, "fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --lambda 1e-2 --kernel "+
+		"gaussian:all --out c.iokl --interval-folds 3")
 	r := command(t, dir, "predict --model c.iokl --x digits.csv.gz --x-columns 0-63 --interval .9")
 	all, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll()
 	if err != nil || len(all) != 31 || all[0][0] != "class" || all[0][1] != "set" || all[0][3] != all[0][2]+"_p" {
@@ -115,12 +115,9 @@ func TestPredictSetsOfClasses(t *testing.T) {
 // A target that is changed on purpose is the most surprising one.
 func TestInfoFindsSurprises(t *testing.T) {
 	dir := folder(t)
-	x, y := csvRows(40, 0)
-	write(t, dir, "x.csv", x)
-	lines := strings.Split(y, "\n")
-	cells := strings.Split(lines[17], ",")
-	cells[0] = "25"
-	lines[17] = strings.Join(cells, ",")
+	lines := strings.Split(mustRead(t, filepath.Join(dir, "y.csv")), "\n")
+	_, v, _ := strings.Cut(lines[17], ",")
+	lines[17] = "25," + v
 	write(t, dir, "y.csv", strings.Join(lines, "\n"))
 	succeed(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --kernel gaussian:all:median --out m.iokl")
 	r := object[results.Info](t, dir, "info m.iokl --json")
@@ -134,9 +131,7 @@ func TestInfoFindsSurprises(t *testing.T) {
 func TestCVLeaveOneOut(t *testing.T) {
 	dir := folder(t)
 	line := "cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --lambdas 1e-1,1e-2,1e-3 --folds "
-	var r, ten results.CV
-	command(t, dir, line+"loo --json").object(&r)
-	command(t, dir, line+"10 --json").object(&ten)
+	r, ten := object[results.CV](t, dir, line+"loo --json"), object[results.CV](t, dir, line+"10 --json")
 	if r.Folds != 40 || len(r.Points) != 3 || !(r.Points[0].Freedom < r.Points[2].Freedom) {
 		t.Errorf("%+v", r)
 	}
@@ -147,11 +142,11 @@ func TestCVLeaveOneOut(t *testing.T) {
 	}
 	succeed(t, dir, line+"loo").out("degrees of freedom")
 	succeed(t, dir, "cv --gram g.npz:Ks --y g.npz:Y --folds loo")
-	refuseAll(t, dir, `
-		cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --lambdas 1e-1,1e-2,1e-3 --folds many => neither a number nor loo
-		cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --lambdas 1e-1,1e-2,1e-3 --folds loo --time-ordered => use folds
-		cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --lambdas 1e-1,1e-2,1e-3 --folds 1 => at least 2
-	`)
+	refuseAll(t, dir, strings.ReplaceAll(`
+		FOLDS many => neither a number nor loo
+		FOLDS loo --time-ordered => use folds
+		FOLDS 1 => at least 2
+	`, "FOLDS ", line))
 }
 
 // Coverage is a share of whole rows: 1 where all are covered, whatever their number.

@@ -58,28 +58,26 @@ func fail(t *testing.T, dir, line string) result {
 	return command(t, dir, line).ended(exitFailed)
 }
 
-// refuse runs a command line that must be refused in one line.
+// refuse runs a command line that must be refused in one line, and leave no file behind.
 func refuse(t *testing.T, dir, line string) result {
 	t.Helper()
+	before := listing(t, dir)
 	r := command(t, dir, line).ended(exitUsage)
 	if r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "iokl: ") {
-		t.Errorf("%s: want one line on standard error and nothing else: %q, %q", line, r.stdout, r.stderr)
+		t.Errorf("%s: want one line on standard error alone: %.300q, %.3000q", r.line, r.stdout, r.stderr)
+	}
+	if after := listing(t, dir); !slices.Equal(before, after) {
+		t.Errorf("%s: files before %v, after %v", r.line, before, after)
 	}
 	return r
 }
 
-// refuseAll runs the lines of a table, LINE => TEXT: each must be refused with the text, and leave no file behind.
+// refuseAll runs the lines of a table, LINE => TEXT, each of which must be refused with the text.
 func refuseAll(t *testing.T, dir, table string) {
 	t.Helper()
-	before := listing(t, dir)
 	for row := range strings.Lines(strings.TrimSpace(table)) {
 		line, text, _ := strings.Cut(row, "=>")
-		t.Run(line, func(t *testing.T) {
-			refuse(t, dir, line).err(strings.TrimSpace(text))
-			if after := listing(t, dir); !slices.Equal(before, after) {
-				t.Errorf("files before %v, after %v", before, after)
-			}
-		})
+		t.Run(line, func(t *testing.T) { refuse(t, dir, line).err(strings.TrimSpace(text)) })
 	}
 }
 
@@ -118,6 +116,36 @@ func (r result) err(texts ...string) result   { return r.holds("error", r.stderr
 func (r result) noOut(texts ...string) result { return r.holds("output", r.stdout, false, texts) }
 func (r result) noErr(texts ...string) result { return r.holds("error", r.stderr, false, texts) }
 
+// prints asks what standard output is.
+func (r result) prints(text string) result {
+	r.t.Helper()
+	if r.stdout != text {
+		r.t.Errorf("%s: status %d: %.3000s%.3000s, want %.3000s", r.line, r.status, r.stdout, r.stderr, text)
+	}
+	return r
+}
+
+// begins asks how standard output begins.
+func (r result) begins(text string) result {
+	r.t.Helper()
+	if !strings.HasPrefix(r.stdout, text) {
+		r.t.Errorf("%s: status %d, standard output does not begin with %q: %.3000s%.3000s", r.line, r.status, text,
+			r.stdout, r.stderr)
+	}
+	return r
+}
+
+// matches asks that standard output has a place like each of the patterns.
+func (r result) matches(patterns ...string) result {
+	r.t.Helper()
+	for _, p := range patterns {
+		if !regexp.MustCompile(p).MatchString(r.stdout) {
+			r.t.Errorf("%s: status %d, no %s on standard output: %.3000s", r.line, r.status, p, r.stdout)
+		}
+	}
+	return r
+}
+
 func (r result) holds(what, stream string, want bool, texts []string) result {
 	r.t.Helper()
 	for _, text := range texts {
@@ -152,6 +180,29 @@ func write(t *testing.T, dir, name, text string) {
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// rowsText is a table of a header, unless that is "", and n rows.
+func rowsText(header string, n int, row func(i int) string) string {
+	var b strings.Builder
+	if header != "" {
+		fmt.Fprintln(&b, header)
+	}
+	for i := range n {
+		fmt.Fprintln(&b, row(i))
+	}
+	return b.String()
+}
+
+// writeXY writes x.csv and y.csv of n rows.
+func writeXY(t *testing.T, dir, xHead, yHead string, n int, row func(i int) (x, y string)) {
+	t.Helper()
+	y := make([]string, n)
+	write(t, dir, "x.csv", rowsText(xHead, n, func(i int) (x string) {
+		x, y[i] = row(i)
+		return x
+	}))
+	write(t, dir, "y.csv", rowsText(yHead, n, func(i int) string { return y[i] }))
 }
 
 // csvRows makes rows of a smooth function: two inputs a, b, then two targets u, v.
@@ -204,12 +255,7 @@ func TestFitGolden(t *testing.T) {
 	if r := succeed(t, dir, "predict --model m.iokl --gram g.npz:Kx --out p.npy"); r.stdout != "" {
 		t.Errorf("predict: %+v", r)
 	}
-	P, want := mustTable(t, "p.npy"), mustTable(t, "g.npz:predictions")
-	for i, v := range want.Data.Data {
-		if !(math.Abs(P.Data.Data[i]-v) <= 1e-3) {
-			t.Fatalf("prediction %d is %g, want %g", i, P.Data.Data[i], v)
-		}
-	}
+	near(t, "predictions", mustTable(t, "p.npy").Data.Data, mustTable(t, "g.npz:predictions").Data.Data, 1e-3)
 }
 
 func TestFitPredictInfo(t *testing.T) {
@@ -283,6 +329,19 @@ func mustTable(t *testing.T, name string) *table.Table {
 		t.Fatal(err)
 	}
 	return tab
+}
+
+// near asks that numbers are others, to an absolute tolerance.
+func near(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	for i, v := range want {
+		if !(math.Abs(got[i]-v) <= tol) {
+			t.Fatalf("%s: number %d is %g, want %g", what, i, got[i], v)
+		}
+	}
 }
 
 func mustLoad(t *testing.T, path string) *iokl.Model {

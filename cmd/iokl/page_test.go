@@ -9,13 +9,11 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/files/page/pagetest"
@@ -58,10 +56,7 @@ func pageFolder(t *testing.T) string {
 func writtenPage(t *testing.T, dir, line, name string) string {
 	t.Helper()
 	succeed(t, dir, line)
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := mustRead(t, filepath.Join(dir, name))
 	return string(text)
 }
 
@@ -215,10 +210,7 @@ func TestReportRefuses(t *testing.T) {
 func TestOrigin(t *testing.T) {
 	dir := pageFolder(t)
 	command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --out m.iokl")
-	m, err := iokl.Load(filepath.Join(dir, "m.iokl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustLoad(t, filepath.Join(dir, "m.iokl"))
 	o, err := results.OriginOf(m)
 	if err != nil || len(o.Errors) != 2 || len(o.Effects) != 3 ||
 		!strings.HasPrefix(o.Command, "iokl fit --kernel gaussian:all:median") {

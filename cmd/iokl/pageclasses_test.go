@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/iokl/iokl"
 )
 
 // The page of a classifier has the accuracy, confusion and reliability of held-out predictions, all of them counted
@@ -26,10 +24,7 @@ func TestClassPage(t *testing.T) {
 	write(t, dir, "k.csv", rows)
 	page := said(writtenPage(t, dir, "fit --x k.csv --y-columns kind --classes --kernel gaussian:all:median "+
 		"--lambda 1e-2 --out k.iokl --report k.html", "k.html"))
-	m, err := iokl.Load(filepath.Join(dir, "k.iokl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustLoad(t, filepath.Join(dir, "k.iokl"))
 	h, err := m.HeldOut(t.Context())
 	if err != nil {
 		t.Fatal(err)

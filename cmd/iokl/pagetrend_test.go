@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/results"
 )
 
@@ -22,10 +21,7 @@ func TestEffectsOfColumns(t *testing.T) {
 	o.save(t, dir)
 	succeed(t, dir, "fit --x odd.csv --x-columns u,colour,when,weekday --y-columns y --kernel gaussian:each:median "+
 		"--lambda 1e-3 --report p.html --out m.iokl")
-	m, err := iokl.Load(filepath.Join(dir, "m.iokl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustLoad(t, filepath.Join(dir, "m.iokl"))
 	notes, err := results.OriginOf(m)
 	if err != nil || len(notes.Effects) != 4 || notes.Effects[0].Input != "colour" || notes.Effects[1].Input != "when" {
 		t.Fatalf("%v %+v", err, notes.Effects)

@@ -164,10 +164,7 @@ func TestRanksAgree(t *testing.T) {
 		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || got.Samples != 9000 {
 			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
 		}
-		m, err := iokl.Load(fmt.Sprintf("%s/m%d.iokl", dir, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := mustLoad(t, fmt.Sprintf("%s/m%d.iokl", dir, n))
 		models = append(models, m)
 	}
 	t.Chdir(dir)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/internal/base/deadline"
-	"github.com/iokl/iokl/internal/files/table"
 )
 
 var (
@@ -41,10 +40,7 @@ type interruptible struct {
 func (c *interruptible) answer(t *testing.T, dir string, stdout []byte) (v []float64) {
 	t.Helper()
 	if filepath.Ext(c.files[0]) == ".csv" {
-		predicted, err := table.Read(filepath.Join(dir, c.files[0]), table.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		predicted := mustTable(t, filepath.Join(dir, c.files[0]))
 		return predicted.Data.Data
 	}
 	var r struct {
