@@ -289,7 +289,7 @@ func TestFitPredictInfo(t *testing.T) {
 	if len(relevant.Relevance) != 2 || slices.Max(relevant.Relevance) != 1 {
 		t.Errorf("relevance %v", relevant.Relevance)
 	}
-	if html := writtenPage(t, dir, "report r.iokl --out r.html", "r.html"); !strings.Contains(html, "relevance.csv") {
+	if html := writtenPage(t, dir, "report r.iokl --out r.html"); !strings.Contains(html, "relevance.csv") {
 		t.Error("the page has no table of relevance")
 	}
 	scored := object[predictReport](t, dir, "predict --model m.iokl --x xt.csv --y yt.csv --json")

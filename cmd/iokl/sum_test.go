@@ -66,7 +66,7 @@ func TestSumCommands(t *testing.T) {
 	succeed(t, dir, "info l.iokl").matches(`(?m)^solver +average information, backend`)
 	// One picture for each kernel, and a page that says what each couples.
 	succeed(t, dir, "info sum.iokl --plot pictures").out("outputs-1.png", "outputs-2.png")
-	text := writtenPage(t, dir, "report sum.iokl --out page.html", "page.html")
+	text := writtenPage(t, dir, "report sum.iokl --out page.html")
 	for _, line := range []string{
 		"Which kernel couples which outputs", "(a) has ", "couples y1 and y2 most (",
 		"any other output kernels would lower",

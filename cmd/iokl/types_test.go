@@ -14,18 +14,16 @@ import (
 func mixed(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(4, 4))
-	var typed, plain, y strings.Builder
-	typed.WriteString("u,colour,when\n")
-	plain.WriteString("u,colour=blue,colour=green,colour=red,when,when.week.cos,when.week.sin\n")
-	y.WriteString("y\n")
-	for i := range 90 {
+	var typed, y []string
+	header := "u,colour=blue,colour=green,colour=red,when,when.week.cos,when.week.sin"
+	write(t, dir, "plain.csv", rowsText(header, 90, func(i int) string {
 		u, colour, day := rng.NormFloat64(), rng.IntN(3), rng.IntN(60)
 		if i == 0 {
 			day = 0
 		}
 		name, first := []string{"blue", "green", "red"}[colour], []int{0, 0, 0}
 		first[colour] = 1
-		fmt.Fprintf(&typed, "%v,%s,2024-%02d-%02d\n", u, name, 1+day/28, 1+day%28)
+		typed = append(typed, fmt.Sprintf("%v,%s,2024-%02d-%02d", u, name, 1+day/28, 1+day%28))
 		days := day
 		if day >= 28 {
 			days += 3
@@ -33,15 +31,14 @@ func mixed(t *testing.T, dir string) {
 		if day >= 56 {
 			days++
 		}
+		y = append(y, fmt.Sprint(math.Sin(u)+float64(colour)+float64(day)/30+.05*rng.NormFloat64()))
 		week := 2 * math.Pi * math.Mod(19723+float64(days), 7) / 7 // 2024-01-01 is day 19723
 		rounded := func(v float64) float64 { return math.Round(v*0x1p40) * 0x1p-40 }
-		fmt.Fprintf(&plain, "%v,%d,%d,%d,%d,%v,%v\n", u, first[0], first[1], first[2], days, rounded(math.Cos(week)),
+		return fmt.Sprintf("%v,%d,%d,%d,%d,%v,%v", u, first[0], first[1], first[2], days, rounded(math.Cos(week)),
 			rounded(math.Sin(week)))
-		fmt.Fprintf(&y, "%v\n", math.Sin(u)+float64(colour)+float64(day)/30+.05*rng.NormFloat64())
-	}
-	write(t, dir, "typed.csv", typed.String())
-	write(t, dir, "plain.csv", plain.String())
-	write(t, dir, "y.csv", y.String())
+	}))
+	write(t, dir, "typed.csv", rowsText("u,colour,when", 90, func(i int) string { return typed[i] }))
+	write(t, dir, "y.csv", rowsText("y", 90, func(i int) string { return y[i] }))
 }
 
 // Words and dates are learned from as if their columns had been written as numbers,
@@ -87,7 +84,7 @@ func TestMissingInArrays(t *testing.T) {
 	x.Data.Data[0] = math.NaN()
 	writeNpy(t, dir, "gap.npy", x.Data)
 	x.Names = []string{"u", "colour=blue", "colour=green", "colour=red", "when", "when.week.cos", "when.week.sin"}
-	write(t, dir, "gap.csv", csvOf(t, x))
+	write(t, dir, "gap.csv", csvOf(x))
 	const fit = "fit --y y.csv --kernel gaussian:all:median --lambda 1e-3 --x "
 	for _, name := range []string{"gap.npy", "gap.csv"} {
 		succeed(t, dir, fit+name+" --out "+name+".iokl").err("filled 1 missing cells")
