@@ -35,13 +35,12 @@ func chain(t *testing.T, dir string) {
 func TestGranger(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	var got results.Graph
+	const line = "granger --series s.csv --replicate run --lag 2 --json --truth "
 	for _, truth := range []string{"truth.csv", "matrix.csv"} {
-		r := command(t, dir, "granger --series s.csv --replicate run --lag 2 --json --truth "+truth)
-		r.object(&got)
+		got := object[results.Graph](t, dir, line+truth)
 		if !slices.Equal(got.Nodes, []string{"a", "b", "c"}) || got.AUROC == nil || !(*got.AUROC > 0.95) ||
 			got.AUPRAll == nil {
-			t.Errorf("%s: %s", truth, r.stdout)
+			t.Errorf("%s: %+v", truth, got)
 		}
 		// Row = target, column = source: a drives b.
 		if !(got.Graph[1][0] > 2*got.Graph[0][1] && got.Graph[1][0] > 10*got.Graph[1][2]) || len(got.RMSE) != 3 ||
@@ -49,8 +48,7 @@ func TestGranger(t *testing.T) {
 			t.Errorf("graph %v, rmse %v, %d samples", got.Graph, got.RMSE, got.Samples)
 		}
 	}
-	command(t, dir, "granger --series s.csv --replicate run --lag 2 --json --truth truth.csv --kernel "+
-		"rff:gaussian:groups:median:40").object(&got)
+	got := object[results.Graph](t, dir, line+"truth.csv --kernel rff:gaussian:groups:median:40")
 	if !(*got.AUROC > 0.95) {
 		t.Errorf("with random features: AUROC %g", *got.AUROC)
 	}
@@ -165,9 +163,7 @@ func TestGrangerBadInput(t *testing.T) {
 func TestGrangerForecast(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	var got results.Graph
-	r := command(t, dir, chainLine+"--forecast 3 --interval 0.8 --json --report p.html")
-	r.object(&got)
+	got := object[results.Graph](t, dir, chainLine+"--forecast 3 --interval 0.8 --json --report p.html")
 	if len(got.Forecast) != 9 || got.Level != 0.8 {
 		t.Fatalf("%d forecasts of level %g", len(got.Forecast), got.Level)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,15 +46,9 @@ func TestGrangerConfidence(t *testing.T) {
 	if !sameConfidence(few[0], few[1]) {
 		t.Error("with two threads the confidence differs")
 	}
-	r := command(t, dir, line+"--out g.dot") // whose rounds are those of the checkpoint
-	for _, want := range []string{
-		"selected", "p ≤ 0.05", "of 20 resamples",
-		"improves the forecasts of 2 of 3 nodes: ",
-	} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("no %q in\n%s", want, r.stdout)
-		}
-	}
+	// The rounds are those of the checkpoint.
+	succeed(t, dir, line+"--out g.dot").
+		out("selected", "p ≤ 0.05", "of 20 resamples", "improves the forecasts of 2 of 3 nodes: ")
 	if text := mustRead(t, "g.dot"); !strings.Contains(text, "p_value=0.025") {
 		t.Errorf("no p-values in %s", text)
 	}
@@ -72,15 +65,8 @@ func TestGrangerGoesOn(t *testing.T) {
 	chain(t, dir)
 	line := chainLine + "--stability 10 --null 8 --seed 5 --json "
 	want := object[results.Graph](t, dir, line)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Dir = dir
 	// So many rounds that it is still at work when the file appears.
-	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+strings.Replace(line, "--stability 10", "--stability 100000",
-		1)+"--checkpoint c.json")
+	cmd := process(t, dir, strings.Replace(line, "--stability 10", "--stability 100000", 1)+"--checkpoint c.json")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

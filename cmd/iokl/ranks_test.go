@@ -38,11 +38,7 @@ func watchedRanks(
 	if err != nil {
 		t.Skip("mpirun is not installed (Debian: openmpi-bin)")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(mpirun, "--allow-run-as-root", "--oversubscribe", "-n", strconv.Itoa(n), self)
+	cmd := exec.Command(mpirun, "--allow-run-as-root", "--oversubscribe", "-n", strconv.Itoa(n), self(t))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+line+" --threads 1")
 	var out, errs bytes.Buffer
