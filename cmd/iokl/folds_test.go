@@ -19,8 +19,8 @@ func TestFoldsBy(t *testing.T) {
 	write(t, dir, "who.csv", rowsText("", 48, func(i int) string { return fmt.Sprint("p", i%4) }))
 	errors := func(flags string) string {
 		t.Helper()
-		r := object[results.CV](t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 0.1 --norm lp:1 --folds 4 "+
-			"--json "+flags)
+		r := object[results.CV](t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 0.1 --norm lp:1 "+
+			"--folds 4 --json "+flags)
 		if !(r.Constant > 0.5) || !(r.Best.Mean < r.Constant) {
 			t.Errorf("%s: error %g, of the mean %g", flags, r.Best.Mean, r.Constant)
 		}

@@ -86,8 +86,8 @@ func interrupted(t *testing.T, dir, line, text string) result {
 }
 
 func TestInterruptSavesModel(t *testing.T) {
-	r := interrupted(t, folder(t), "fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver paper "+
-		"--tol 1e-14 --out m.iokl --json -v", "iteration 3 ").err("interrupted at relative gap", "m.iokl")
+	r := interrupted(t, folder(t), "fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver "+
+		"paper --tol 1e-14 --out m.iokl --json -v", "iteration 3 ").err("interrupted at relative gap", "m.iokl")
 	c := mustLoad(t, "m.iokl").Certificate()
 	gap, err := json.Marshal(c.RelativeGap)
 	if r.out(fmt.Sprintf(`"relative_gap": %s`, gap)); c.Converged || err != nil {
@@ -106,7 +106,7 @@ func TestInterruptedChoice(t *testing.T) {
 	}{
 		"fit":           {"fit --x x.csv --y y.csv --out m.iokl -v", "certified", kept, true},
 		"fit, no file":  {"fit --x x.csv --y y.csv -v", "certified", "interrupted", false},
-		"cv":            {"cv --x x.csv --y y.csv --kernel gaussian:all --out m.iokl --plot pics -v", "← best", kept, true},
+		"cv":            {"cv --x x.csv --y y.csv --kernel gaussian:all --out m.iokl --plot p -v", "← best", kept, true},
 		"cv, no file":   {"cv --x x.csv --y y.csv --kernel gaussian:all -v", "← best", "interrupted", false},
 		"Gram matrices": {"fit --gram g.npz:Ks --y g.npz:Y --out m.iokl -v", "certified", kept, true},
 	} {

@@ -40,8 +40,8 @@ type holesFit struct {
 func TestMissingTargets(t *testing.T) {
 	dir := folder(t)
 	y := holes(t, dir)
-	fit := object[holesFit](t, dir, "fit --x hx.csv --y hy.csv --kernel gaussian:all:median --lambda 1e-3 --out h.iokl "+
-		"--json")
+	fit := object[holesFit](t, dir, "fit --x hx.csv --y hy.csv --kernel gaussian:all:median --lambda 1e-3 --out "+
+		"h.iokl --json")
 	if fit.Cells != 66 || !strings.Contains(strings.Join(fit.Warnings, "; "),
 		"14 of 80 target cells are missing, in 2 target columns a, b") {
 		t.Errorf("%d observed cells, %v", fit.Cells, fit.Warnings)

@@ -99,7 +99,8 @@ func TestNewRowsMissAsTraining(t *testing.T) {
 func TestUnseenWords(t *testing.T) {
 	dir := folder(t)
 	writeXY(t, dir, "smoker,a", "y", 40, func(i int) (x, y string) {
-		return []string{"yes", "no", "never"}[i%3] + "," + []string{"1", "2", "4", "7"}[i%4], []string{"3", "1", "2"}[i%3]
+		x = []string{"yes", "no", "never"}[i%3] + "," + []string{"1", "2", "4", "7"}[i%4]
+		return x, []string{"3", "1", "2"}[i%3]
 	})
 	succeed(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl")
 	write(t, dir, "new.csv", "smoker,a\nYes,1\nyes,2\nnevr,3\nYes,4\n")

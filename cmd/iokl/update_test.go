@@ -91,7 +91,8 @@ func TestUpdateWeights(t *testing.T) {
 	succeed(t, dir, "fit --x x1.csv --y y1.csv --lambda 3e-3 --out m1 --kernel gaussian:all:1.5")
 	var want []float64
 	for _, rows := range []string{
-		"--x twicex.csv --y twicey.csv", "--x x2.csv --y y2.csv --weights w.csv", "--x heavy.csv --y y2.csv --weights w",
+		"--x twicex.csv --y twicey.csv", "--x x2.csv --y y2.csv --weights w.csv",
+		"--x heavy.csv --y y2.csv --weights w",
 	} {
 		succeed(t, dir, "update --model m1 --out m2 "+rows)
 		succeed(t, dir, "predict --model m2 --x xt.csv --out p.npy")

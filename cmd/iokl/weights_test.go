@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl/cmd/internal/results"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // Weights from a file are those of a column, which is then no input; losses are recorded, and quantiles have columns.

@@ -1,5 +1,5 @@
-// Package cli holds what the commands iokl and mklbench share: help texts from embedded files, the run of a command line
-// to its exit status, checks of output files, versions and manual pages.
+// Package cli holds what the commands iokl and mklbench share: help texts from embedded files, the run of a command
+// line to its exit status, checks of output files, versions and manual pages.
 package cli
 
 import (
