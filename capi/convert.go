@@ -79,12 +79,19 @@ func sized(structure unsafe.Pointer, want C.size_t, name string) error {
 // put hands out the number of a new object.
 func put(at *C.iokl_handle, object any) { *at = C.iokl_handle(objects.Put(object)) }
 
-// hand hands out a model, where there is one beside the error of making it.
-func hand(at *C.iokl_handle, m *iokl.Model, err error) error {
-	if m != nil {
-		put(at, &host.Model{Model: m})
-	}
-	return err
+// made hands out the model that f makes, which there may be beside an error, as call does.
+func made(at *C.iokl_handle, name string, e *C.iokl_error, f func() (*iokl.Model, error)) C.iokl_status {
+	return call(e, func() error {
+		if err := given(at, name); err != nil {
+			return err
+		}
+		*at = 0
+		m, err := f()
+		if m != nil {
+			put(at, &host.Model{Model: m})
+		}
+		return err
+	})
 }
 
 // jsonOf writes the JSON of the object of that number to the caller's buffer.

@@ -16,7 +16,6 @@ import (
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/files/picture"
-	"github.com/iokl/iokl/internal/files/table"
 )
 
 // foldFlags say what cross-validation tries and how.
@@ -99,24 +98,17 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int, blank []bool) (iokl.CV
 }
 
 func readFoldGroups(name string, rows int, blank []bool) ([]int, error) {
-	_, records, err := table.ReadText(name, table.Options{})
+	all, err := records(name, 1, "one label")
 	if err != nil {
 		return nil, work(err)
 	}
-	if rows >= 0 && len(records) == rows+1 {
-		records = records[1:] // a header that looks like a label
+	if rows >= 0 && len(all) == rows+1 {
+		all = all[1:] // a header that looks like a label
 	}
-	if rows >= 0 && len(records) != rows {
-		return nil, status.Input("%s has %d rows, the data have %d", name, len(records), rows)
+	if rows >= 0 && len(all) != rows {
+		return nil, status.Input("%s has %d rows, the data have %d", name, len(all), rows)
 	}
-	labels := make([]string, len(records))
-	for i, rec := range records {
-		if len(rec) != 1 {
-			return nil, status.Input("%s: row %d has %d cells, want one label", name, i+1, len(rec))
-		}
-		labels[i] = rec[0]
-	}
-	return numbered(labels, blank), nil
+	return numbered(slices.Concat(all...), blank), nil
 }
 
 func newCVCmd() *cobra.Command {

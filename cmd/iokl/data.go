@@ -43,18 +43,18 @@ type dataFlags struct {
 	orLabels            bool // targets that are no numbers are class labels
 }
 
-// inputs are the flags of a table of inputs.
-func (d *dataFlags) inputs(f *pflag.FlagSet) {
+// tables are the flags of a table of inputs and one of targets.
+func (d *dataFlags) tables(f *pflag.FlagSet) {
 	f.StringVar(&d.x, "x", "", "")
 	f.StringVar(&d.xColumns, "x-columns", "", "")
-	f.StringVar(&d.drop, "drop", "", "")
+	f.StringVar(&d.y, "y", "", "")
+	f.StringVar(&d.yColumns, "y-columns", "", "")
 }
 
 func (d *dataFlags) flags(f *pflag.FlagSet) {
-	d.inputs(f)
+	d.tables(f)
+	f.StringVar(&d.drop, "drop", "", "")
 	f.StringVar(&d.keep, "keep", "", "")
-	f.StringVar(&d.y, "y", "", "")
-	f.StringVar(&d.yColumns, "y-columns", "", "")
 	f.StringArrayVar(&d.grams, "gram", nil, "")
 	f.StringVar(&d.groups, "groups", "", "")
 	f.BoolVar(&d.classes, "classes", false, "")
@@ -328,17 +328,15 @@ func readTable(
 	return table.Read(name, opt)
 }
 
-func pick(t *table.Table, idx []int) *table.Table {
-	out := &table.Table{Data: blas.NewGeneral(t.Data.Rows, len(idx))}
-	for k, j := range idx {
-		if t.Names != nil {
-			out.Names = append(out.Names, t.Names[j])
-		}
-		for i := range t.Data.Rows {
-			out.Data.Data[i*len(idx)+k] = t.Data.Data[i*t.Data.Stride+j]
+// records reads a file of text whose rows have so many cells, which want names for the message.
+func records(name string, cells int, want string) ([][]string, error) {
+	_, all, err := table.ReadText(name, table.Options{})
+	for i, rec := range all {
+		if err == nil && len(rec) != cells {
+			err = status.Input("%s: row %d has %d cells, want %s", name, i+1, len(rec), want)
 		}
 	}
-	return out
+	return all, err
 }
 
 // readGroups reads the file of column,group that names sets of columns for kernels.
@@ -346,15 +344,12 @@ func readGroups(name string, X *table.Table) ([]kernel.Group, error) {
 	if name == "" {
 		return nil, nil
 	}
-	_, records, err := table.ReadText(name, table.Options{})
+	all, err := records(name, 2, "column,group")
 	if err != nil {
 		return nil, err
 	}
 	var groups []kernel.Group
-	for i, rec := range records {
-		if len(rec) != 2 {
-			return nil, status.Input("%s: row %d has %d cells, want column,group", name, i+1, len(rec))
-		}
+	for i, rec := range all {
 		idx := X.Schema.At(rec[0])
 		var err error
 		if idx == nil {

@@ -58,10 +58,7 @@ func newInfoCmd() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&plot, "plot", "", "")
-	f.StringVar(&d.x, "x", "", "")
-	f.StringVar(&d.y, "y", "", "")
-	f.StringVar(&d.xColumns, "x-columns", "", "")
-	f.StringVar(&d.yColumns, "y-columns", "", "")
+	d.tables(f)
 	d.reading(f)
 	m.output(f)
 	return cmd

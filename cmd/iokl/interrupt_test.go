@@ -104,11 +104,11 @@ func TestInterruptedChoice(t *testing.T) {
 		line, shown, says string
 		model             bool
 	}{
-		"fit":           {"fit --x x.csv --y y.csv --out m.iokl -v", "certified", kept, true},
-		"fit, no file":  {"fit --x x.csv --y y.csv -v", "certified", "interrupted", false},
-		"cv":            {"cv --x x.csv --y y.csv --kernel gaussian:all --out m.iokl --plot p -v", "← best", kept, true},
-		"cv, no file":   {"cv --x x.csv --y y.csv --kernel gaussian:all -v", "← best", "interrupted", false},
-		"Gram matrices": {"fit --gram g.npz:Ks --y g.npz:Y --out m.iokl -v", "certified", kept, true},
+		"fit":          {"fit --x x.csv --y y.csv --out m.iokl -v", "certified", kept, true},
+		"fit, no file": {"fit --x x.csv --y y.csv -v", "certified", "interrupted", false},
+		"cv":           {"cv --x x.csv --y y.csv --kernel gaussian:all --out m.iokl --plot p -v", "← best", kept, true},
+		"cv, no file":  {"cv --x x.csv --y y.csv --kernel gaussian:all -v", "← best", "interrupted", false},
+		"grams":        {"fit --gram g.npz:Ks --y g.npz:Y --out m.iokl -v", "certified", kept, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_ = os.Remove("m.iokl")

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -237,11 +236,8 @@ func NewInfo(model *iokl.Model, path string) *Info {
 	r.Parts = true
 	r.Relevance, r.AxisKernel = model.Relevance(), model.AxisKernel()
 	_, r.AxisNames = model.OutputAxis()
-	if n := len(r.Learned); n <= maxCorrelation {
-		R := model.OutputCorrelation()
-		for i := range n {
-			r.Correlation = append(r.Correlation, mat.Row(nil, i, R))
-		}
+	if len(r.Learned) <= maxCorrelation {
+		r.Correlation = rowsOf(blas.Raw(model.OutputCorrelation()))
 	}
 	return r
 }
