@@ -21,6 +21,7 @@ import (
 // foldFlags say what cross-validation tries and how.
 type foldFlags struct {
 	opt           iokl.CVOptions
+	folds         string
 	lambdas, taus string
 	norms, models []string
 	foldGroups    string
@@ -32,8 +33,7 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.taus, "taus", "", "")
 	f.StringArrayVar(&c.norms, "norms", nil, "")
 	f.StringSliceVar(&c.models, "models", nil, "")
-	o.Folds = 10
-	f.Var(&foldCount{&o.Folds, &o.LeaveOneOut}, "folds", "")
+	f.StringVar(&c.folds, "folds", strconv.Itoa(o.Folds), "")
 	f.IntVar(&o.Repeats, "repeats", 1, "")
 	f.StringVar((*string)(&o.Metric), "metric", "mse", "")
 	f.BoolVar(&o.TimeOrdered, "time-ordered", false, "")
@@ -41,30 +41,13 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.OneSE, "one-se", false, "")
 }
 
-// foldCount is a number of folds, or loo.
-type foldCount struct {
-	n   *int
-	loo *bool
-}
-
-func (c *foldCount) Type() string { return "int|loo" }
-
-func (c *foldCount) String() string {
-	switch {
-	case c.n == nil:
-		return ""
-	case *c.loo:
-		return "loo"
-	}
-	return strconv.Itoa(*c.n)
-}
-
-func (c *foldCount) Set(text string) (err error) {
-	if *c.loo = text == "loo"; *c.loo {
+// count reads the number of folds, or loo.
+func (c *foldFlags) count() (err error) {
+	if c.opt.LeaveOneOut = c.folds == "loo"; c.opt.LeaveOneOut {
 		return nil
 	}
-	if *c.n, err = strconv.Atoi(text); err != nil {
-		err = fmt.Errorf("%s is neither a number nor loo", text)
+	if c.opt.Folds, err = strconv.Atoi(c.folds); err != nil {
+		err = fmt.Errorf("--folds %s is neither a number nor loo", c.folds)
 	}
 	return err
 }
@@ -113,8 +96,11 @@ func readFoldGroups(name string, rows int, blank []bool) ([]int, error) {
 
 func newCVCmd() *cobra.Command {
 	l := new(learning)
-	var c foldFlags
+	c := foldFlags{opt: iokl.CVOptions{Folds: 10}}
 	cmd := newCommand("cv", func(cmd *cobra.Command) error {
+		if err := c.count(); err != nil {
+			return err
+		}
 		if cmd.Flags().Changed("lambda") {
 			c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.opt.Lambda))
 		}

@@ -1,5 +1,3 @@
-// This file checks the files that a command is to write.
-
 package cli
 
 import (

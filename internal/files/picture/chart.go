@@ -1,5 +1,3 @@
-// This file draws curves over an axis.
-
 package picture
 
 import (

@@ -1,5 +1,3 @@
-// This file draws matrices as heat maps, and orders variables so that correlated ones are neighbours.
-
 package picture
 
 import (
