@@ -126,9 +126,6 @@ func (c *learning) begin() error {
 	if err := cli.CheckOutputs(c.cmd, "", "out", "report", "checkpoint", "plot"); err != nil {
 		return err
 	}
-	if err := checkPlot(c.plot); err != nil {
-		return err
-	}
 	if err := c.s.route(c.cmd, &c.m, d, opt); err != nil {
 		return err
 	}

@@ -99,9 +99,6 @@ func (g *grangerFlags) run(cmd *cobra.Command) error {
 	if err := cli.CheckOutputs(cmd, "", "checkpoint", "out", "report", "plot"); err != nil {
 		return err
 	}
-	if err := checkPlot(g.plot); err != nil {
-		return err
-	}
 	limit, err := g.apply()
 	if err != nil {
 		return err

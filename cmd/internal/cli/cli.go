@@ -51,6 +51,16 @@ func New(name string, help fs.FS, commands ...*cobra.Command) *cobra.Command {
 	return root
 }
 
+// Arguments refuses fewer or more arguments, in the words of the message.
+func Arguments(least, most int, message string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return errors.New(message)
+		}
+		return nil
+	}
+}
+
 // describe fills in the help texts of the root, its commands and their flags.
 func describe(root *cobra.Command, help fs.FS) {
 	usage := map[string]string{}
