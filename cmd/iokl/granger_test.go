@@ -17,16 +17,15 @@ import (
 func chain(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
-	text := "run,t,a,b,c\n"
-	for run := range 2 {
-		var a, b, c float64
-		for i := range 120 {
-			a, b, c = 0.3*a+rng.NormFloat64(), 1.5*math.Tanh(2*a)+0.2*rng.NormFloat64(),
-				1.5*math.Tanh(2*b)+0.2*rng.NormFloat64()
-			text += fmt.Sprintf("%d,%d,%g,%g,%g\n", run, i, a, b, c)
+	var a, b, c float64
+	write(t, dir, "s.csv", rowsText("run,t,a,b,c", 240, func(i int) string {
+		if i%120 == 0 {
+			a, b, c = 0, 0, 0
 		}
-	}
-	write(t, dir, "s.csv", text)
+		a, b, c = 0.3*a+rng.NormFloat64(), 1.5*math.Tanh(2*a)+0.2*rng.NormFloat64(),
+			1.5*math.Tanh(2*b)+0.2*rng.NormFloat64()
+		return fmt.Sprintf("%d,%d,%g,%g,%g", i/120, i%120, a, b, c)
+	}))
 	write(t, dir, "truth.csv", "from,to,sign\na,b,+\nb,c,+\n")
 	write(t, dir, "matrix.csv", "a,b,c\n0,0,0\n1,0,0\n0,1,0\n")
 	write(t, dir, "groups.csv", "series,node\na,front\nb,back\nc,back\n")
