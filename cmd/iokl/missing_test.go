@@ -105,7 +105,8 @@ func TestMissingStreamed(t *testing.T) {
 	const fit = " --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json"
 	streamed, memory := object[results.Fit](t, dir, "fit --stream"+fit), object[results.Fit](t, dir, "fit"+fit)
 	if !(math.Abs(streamed.Objective-memory.Objective) <= 1e-7*memory.Objective) || streamed.ObservedCells != 66 {
-		t.Errorf("objective %.10g of %d cells, in memory %.10g", streamed.Objective, streamed.ObservedCells, memory.Objective)
+		t.Errorf("objective %.10g of %d cells, in memory %.10g", streamed.Objective, streamed.ObservedCells,
+			memory.Objective)
 	}
 	if text := strings.Join(streamed.Warnings, "; "); !strings.Contains(text,
 		"14 of 80 target cells are missing, in 2 target columns a, b") {
