@@ -225,7 +225,7 @@ func give(to []place, from ...*mat.Dense) error {
 	return all
 }
 
-// predict copies what of says about the matrices to the caller's memory.
+// predict copies the results of the function of on the matrices to the caller's memory.
 func predict(
 	h C.iokl_handle, e *C.iokl_error, from func() ([]mat.Matrix, error),
 	of func(m *host.Model, from []mat.Matrix) ([]*mat.Dense, error), to ...place,

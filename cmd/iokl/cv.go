@@ -18,7 +18,7 @@ import (
 	"github.com/iokl/iokl/internal/files/picture"
 )
 
-// foldFlags say what cross-validation tries and how.
+// foldFlags are the settings to compare, and how.
 type foldFlags struct {
 	opt           iokl.CVOptions
 	folds         string
@@ -52,7 +52,8 @@ func (c *foldFlags) count() (err error) {
 	return err
 }
 
-// options of the library, for so many rows; fewer than 0 when that is not known. Those that are blank are of no group.
+// options are the options of the library for so many rows, fewer than 0 where that is not known. Blank rows have no
+// group.
 func (c *foldFlags) options(cmd *cobra.Command, rows int, blank []bool) (iokl.CVOptions, error) {
 	opt := c.opt
 	for _, n := range c.norms {
@@ -62,7 +63,7 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int, blank []bool) (iokl.CV
 		opt.Models = append(opt.Models, iokl.ModelKind(m))
 	}
 	if (opt.LeaveOneOut || !cmd.Flags().Changed("folds")) && rows >= 0 {
-		opt.Folds = 0 // as many as the library takes for these rows
+		opt.Folds = 0 // the default of the library for these rows
 	}
 	var err error
 	if opt.Lambdas, err = parseFloats("lambdas", c.lambdas); err != nil {
@@ -127,7 +128,7 @@ func (d *data) rows() int {
 	return 0
 }
 
-// seen lists the rows that a fit sees: those that are not blank.
+// seen lists the rows that are not blank, which a fit learns from.
 func (d *data) seen() (rows []int) {
 	for i := range d.rows() {
 		if i >= len(d.blank) || !d.blank[i] {
@@ -137,8 +138,8 @@ func (d *data) seen() (rows []int) {
 	return rows
 }
 
-// crossValidate compares settings, reports, and fits and saves the best where a file is asked for. Interrupted, it is
-// about the settings of data in memory that were compared by then.
+// crossValidate compares settings, reports, and, with --out, fits the best setting and saves the model. After an
+// interruption it reports the folds done so far, for data in memory.
 func (c *learning) crossValidate(t *task) error {
 	ctx, opt := c.cmd.Context(), c.opt
 	if c.out != "" && t.d != nil {

@@ -39,7 +39,7 @@ type grangerFlags struct {
 	forecast         int
 	level            float64    // of the forecasts' intervals
 	world            *mpi.World // the ranks, which share the nodes
-	// how sure the graph is
+	// of the confidence of edges
 	stability, null int // rounds
 	top, block      int
 	improvement     bool
@@ -155,7 +155,7 @@ const explained = 100
 // said to move together, and series to violate what p-values of edges assume.
 const violationLevel = 0.05
 
-// explain fills in the forecasts, and the edges and how they act. Of several ranks none says how.
+// explain fills in the forecasts, the edges and, on a single rank, how causes act.
 func (g *grangerFlags) explain(
 	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *results.Graph,
 ) (err error) {
@@ -180,7 +180,7 @@ func (g *grangerFlags) explain(
 	return err
 }
 
-// salvage writes the graph when the work on its confidence was interrupted.
+// salvage writes the graph where the work on its confidence was interrupted.
 func (g *grangerFlags) salvage(cmd *cobra.Command, res *granger.Result, report *results.Graph, err error) error {
 	if cmd.Context().Err() == nil {
 		return work(err)
@@ -247,7 +247,7 @@ type keeper struct {
 	path  string
 	last  time.Time
 	dirty bool
-	other bool // rank than the first, which alone writes
+	other bool // a rank other than the first, which does not write
 }
 
 // open reads the checkpoint, when there is one.
@@ -281,7 +281,7 @@ func (k *keeper) flush() error {
 	return atomicfile.Write(k.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(k.rounds) })
 }
 
-// keep is a Trace that puts the counts where they are written from.
+// keep is a Trace that stores the counts for the checkpoint.
 func (k *keeper) keep(p *progress, what string, of int, to *granger.Counts) func(granger.Counts) error {
 	return func(c granger.Counts) error {
 		*to, k.dirty = c, true
@@ -293,7 +293,7 @@ func (k *keeper) keep(p *progress, what string, of int, to *granger.Counts) func
 	}
 }
 
-// assess fills in how sure the graph is.
+// assess fills in the confidence of the edges.
 func (g *grangerFlags) assess(
 	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *results.Graph,
 ) (err error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/iokl/iokl/schema"
 )
 
-// load reads the series and says which columns are what.
+// load reads the series, replicates, times and nodes.
 func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 	flags := dataFlags{header: g.header, missing: "mean", na: g.na}
 	opt := flags.options()
@@ -54,7 +54,7 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 	return d, g.nodes(d)
 }
 
-// takeSeries takes the columns of numbers as series in the order of time, and says which others are left out.
+// takeSeries takes the columns of numbers as series in the order of time, and warns of those that it leaves out.
 func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.Table, replicate, clock int) error {
 	var idx []int
 	var others []string

@@ -98,7 +98,7 @@ func (u *updateFlags) run(cmd *cobra.Command) error {
 	return u.update(cmd, model, d)
 }
 
-// turn waits until no other command updates the model in place, where this one is about to.
+// turn locks the model for an update in place: it waits until no other command updates it.
 func (u *updateFlags) turn(cmd *cobra.Command) (unlock func(), err error) {
 	if atomicfile.Target(u.out) != atomicfile.Target(u.model) {
 		return func() {}, nil
@@ -115,7 +115,7 @@ func (u *updateFlags) turn(cmd *cobra.Command) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// arriving reads the rows that arrive.
+// arriving reads the rows to add.
 func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, error) {
 	if u.x == "" {
 		return new(data), nil
@@ -140,7 +140,7 @@ func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, er
 	return d, err
 }
 
-// update changes the model, saves it and says how it stands.
+// update updates the model, saves it and reports.
 func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) error {
 	p := newProgress(cmd.ErrOrStderr(), &u.machine, cmp.Or(u.opt.Tol, model.Certificate().Tol))
 	u.opt.Trace, u.opt.Notify = p.step, p.line
