@@ -311,43 +311,40 @@ func (g *grangerFlags) assess(
 	p := newProgress(cmd.ErrOrStderr(), &g.machine, 0)
 	defer p.end()
 	defer func() { err = errors.Join(err, k.flush()) }()
-	for _, c := range []struct {
-		what  string
-		count int
-		to    *granger.Counts
-		run   func(granger.Rounds) (granger.Counts, error)
-		set   **granger.Counts
-	}{
-		{"stability", g.stability, &k.Stability, func(r granger.Rounds) (granger.Counts, error) {
-			return study.Stability(cmd.Context(), g.top, r)
-		}, &res.Stability},
-		{"null", g.null, &k.Null, func(r granger.Rounds) (granger.Counts, error) {
-			return study.Null(cmd.Context(), r)
-		}, &res.Null},
-	} {
-		if c.count == 0 {
-			continue
-		}
-		done := *c.to
-		if done.Rounds > c.count {
+	repeat := func(
+		what string, count int, to *granger.Counts, set **granger.Counts,
+		run func(granger.Rounds) (granger.Counts, error),
+	) error {
+		done := *to
+		switch {
+		case count == 0:
+			return nil
+		case done.Rounds > count:
 			return fmt.Errorf("--checkpoint %s: %w: it has %d rounds of %s, more than %d", k.path, table.ErrData,
-				done.Rounds, c.what, c.count)
+				done.Rounds, what, count)
+		case done.Rounds > 0:
+			p.line(fmt.Sprintf("%s: going on after %d rounds", what, done.Rounds))
 		}
-		if done.Rounds > 0 {
-			p.line(fmt.Sprintf("%s: going on after %d rounds", c.what, done.Rounds))
+		counts, err := run(granger.Rounds{To: count, Block: g.block, Done: done, Trace: k.keep(p, what, count, to)})
+		if errors.Is(err, granger.ErrForeign) {
+			return fmt.Errorf("--checkpoint %s: %w", k.path, err)
 		}
-		counts, err := c.run(granger.Rounds{To: c.count, Block: g.block, Done: done, Trace: k.keep(p, c.what, c.count,
-			c.to)})
-		if err != nil {
-			if errors.Is(err, granger.ErrForeign) {
-				return fmt.Errorf("--checkpoint %s: %w", k.path, err)
-			}
-			return err
+		if err == nil {
+			*set = &counts
 		}
-		*c.set = &counts
+		return err
+	}
+	ctx := cmd.Context()
+	stability := func(r granger.Rounds) (granger.Counts, error) { return study.Stability(ctx, g.top, r) }
+	null := func(r granger.Rounds) (granger.Counts, error) { return study.Null(ctx, r) }
+	if err = repeat("stability", g.stability, &k.Stability, &res.Stability, stability); err != nil {
+		return err
+	}
+	if err = repeat("null", g.null, &k.Null, &res.Null, null); err != nil {
+		return err
 	}
 	if g.improvement {
-		if report.Improvement, err = study.Improvement(cmd.Context()); err != nil {
+		if report.Improvement, err = study.Improvement(ctx); err != nil {
 			return err
 		}
 	}

@@ -73,18 +73,19 @@ func csvSink(w io.Writer, names []string, ids *table.Texts) sink {
 	first := true
 	return func(a *prediction) error {
 		c, t := csv.NewWriter(w), a.columns(names)
+		var heads []string
+		var texts [][]string
+		if a.labels != nil {
+			heads, texts = append(heads, "class"), append(texts, a.labels)
+		}
+		if a.sets != nil {
+			heads, texts = append(heads, "set"), append(texts, a.sets)
+		}
+		if first && ids != nil {
+			heads = slices.Concat(ids.Names, heads)
+		}
 		if first {
-			var head []string
-			if ids != nil {
-				head = slices.Clone(ids.Names)
-			}
-			if a.labels != nil {
-				head = append(head, "class")
-			}
-			if a.sets != nil {
-				head = append(head, "set")
-			}
-			_ = c.Write(append(head, t.Names...))
+			_ = c.Write(append(heads, t.Names...))
 			first = false
 		}
 		for i := range t.Data.Rows {
@@ -95,11 +96,8 @@ func csvSink(w io.Writer, names []string, ids *table.Texts) sink {
 					return err
 				}
 			}
-			if a.labels != nil {
-				rec = append(rec, a.labels[i])
-			}
-			if a.sets != nil {
-				rec = append(rec, a.sets[i])
+			for _, text := range texts {
+				rec = append(rec, text[i])
 			}
 			for _, v := range blas.Row(t.Data, i) {
 				cell := ""
