@@ -41,15 +41,6 @@ func (m *Model) Drop() {
 	m.encoded = nil
 }
 
-// Decode reads a model from bytes.
-func Decode(b []byte) (*Model, error) {
-	m, err := iokl.Decode(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		return nil, err
-	}
-	return &Model{Model: m}, nil
-}
-
 // JSON says what the model is: all but its numbers by sample.
 func (m *Model) JSON() ([]byte, error) {
 	L, warnings := m.OutputKernel(), m.Warnings()
