@@ -120,7 +120,8 @@ func TestAffordableAtFixedWeights(t *testing.T) {
 	point := func(what learn.Learned, kernel string, e float64) Point {
 		errors := []float64{e, e}
 		return Point{
-			Kernels: []string{kernel}, Learn: what, Model: learn.Product, Lambda: e, Folds: errors, mixed: errors, arm: &arm{},
+			Kernels: []string{kernel}, Learn: what, Model: learn.Product, Lambda: e, Folds: errors, mixed: errors,
+			arm: &arm{},
 		}
 	}
 	points := []Point{
