@@ -110,20 +110,29 @@ func (a *Archive) open(name string) (*zip.File, io.ReadCloser, error) {
 	return f, r, nil
 }
 
+// Open is the file of the array of that name (without ".npy"), of which the checksum is verified at the end, and how
+// many bytes it has, −1 where that is not known.
+func (a *Archive) Open(name string) (r io.ReadCloser, size int64, err error) {
+	f, r, err := a.open(name + ".npy")
+	if err != nil {
+		return nil, 0, err
+	}
+	return r, plausibleSize(f), nil
+}
+
 // Array reads the array of that name (without ".npy").
 func (a *Archive) Array(name string) (*Array, error) {
-	f, r, err := a.open(name + ".npy")
+	r, size, err := a.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	arr, err := Read(r, plausibleSize(f))
+	arr, err := Read(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
+		return nil, fmt.Errorf("%s.npy: %w", name, err)
 	}
-	// The checksum of the member is verified at its end.
 	if _, err := io.Copy(io.Discard, r); err != nil {
-		return nil, bad("%s: %v", f.Name, err)
+		return nil, bad("%s.npy: %v", name, err)
 	}
 	return arr, nil
 }

@@ -45,7 +45,7 @@ func OpenText(name string, opt Options) (*Texts, error) {
 }
 
 func newTexts(s *source, opt Options) (*Texts, error) {
-	if k := kind(s); k == ".npy" || k == ".npz" {
+	if k := kind(s); k == ".npy" {
 		return nil, fmt.Errorf("%s is %s: %w", s.name, k, ErrNotText)
 	}
 	named := opt.named
