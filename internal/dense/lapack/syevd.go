@@ -264,7 +264,18 @@ func (impl Implementation) reduceColumn(a matrix, i0, j int, P matrix, d, e, tau
 func (impl Implementation) eachRowBlock(
 	a matrix, tau []float64, shift, size int, backward bool, work []float64, f func(h block, first int),
 ) {
-	n, k := a.Rows, len(tau)
+	impl.eachBlock(a.Rows, tau, shift, size, backward, work, func(V matrix, i int) {
+		unitRows(V, view(a, i, i+shift, V.Rows, V.Cols))
+	}, f)
+}
+
+// eachBlock calls f on the compact blocks of at most size reflections of order n and the first row each acts on, which
+// is shift more than the number i of its first reflection. load writes the vectors from number i on to the rows of V.
+func (impl Implementation) eachBlock(
+	n int, tau []float64, shift, size int, backward bool, work []float64, load func(V matrix, i int),
+	f func(h block, first int),
+) {
+	k := len(tau)
 	size = min(size, k)
 	V, T, gram := work[:size*n], head(work[size*n:], size, size), head(work[size*(n+size):], size, size)
 	for at := 0; at < k; at += size {
@@ -272,11 +283,10 @@ func (impl Implementation) eachRowBlock(
 		if backward {
 			i = (k - 1 - at) / size * size
 		}
-		first := i + shift
 		b := min(size, k-i)
-		rows := head(V, b, n-first)
-		unitRows(rows, view(a, i, first, b, n-first))
-		f(impl.newBlock(rows, tau[i:i+b], view(T, 0, 0, b, b), gram), first)
+		rows := head(V, b, n-i-shift)
+		load(rows, i)
+		f(impl.newBlock(rows, tau[i:i+b], view(T, 0, 0, b, b), gram), i+shift)
 	}
 }
 
