@@ -5,12 +5,8 @@ package npy
 import (
 	"archive/zip"
 	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/iokl/iokl/internal/files/zipfile"
@@ -22,52 +18,17 @@ type Archive struct {
 	members map[string]*zip.File
 }
 
-// maxDirectory is how many bytes the list of the members may take, 46 and more for each.
-const maxDirectory = 8 << 20
-
-// NewArchive opens the archive of size bytes in r. Members that share bytes or a name are an error.
+// NewArchive opens the archive of size bytes in r.
 func NewArchive(r io.ReaderAt, size int64) (*Archive, error) {
-	directory := &atMost{r, maxDirectory}
-	z, err := zipfile.Open(directory, size)
+	z, err := zipfile.Open(r, size)
 	if err != nil {
 		return nil, bad("no whole .npz archive (%v)", err)
 	}
-	directory.left = math.MaxInt64
 	a := &Archive{members: make(map[string]*zip.File, len(z.File))}
-	type span struct{ from, to int64 }
-	var spans []span
 	for _, f := range z.File {
-		at, err := f.DataOffset()
-		if err != nil || at > size || f.CompressedSize64 > uint64(size-at) ||
-			f.Method == zip.Store && f.CompressedSize64 != f.UncompressedSize64 {
-			return nil, bad("member %.99q does not lie in the archive", f.Name)
-		}
-		if a.members[f.Name] != nil {
-			return nil, bad("two members have the name %.99q", f.Name)
-		}
 		a.names, a.members[f.Name] = append(a.names, f.Name), f
-		spans = append(spans, span{at, at + int64(f.CompressedSize64)})
-	}
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	for k := 1; k < len(spans); k++ {
-		if spans[k].from < spans[k-1].to {
-			return nil, bad("members share bytes of the archive")
-		}
 	}
 	return a, nil
-}
-
-// atMost is a file of which no more bytes can be read than are left.
-type atMost struct {
-	io.ReaderAt
-	left int64
-}
-
-func (a *atMost) ReadAt(b []byte, at int64) (int, error) {
-	if a.left -= int64(len(b)); a.left < 0 {
-		return 0, errors.New("its list of members is too long")
-	}
-	return a.ReaderAt.ReadAt(b, at)
 }
 
 // Names lists the arrays, without ".npy", in the order of the archive.
@@ -110,29 +71,20 @@ func (a *Archive) open(name string) (*zip.File, io.ReadCloser, error) {
 	return f, r, nil
 }
 
-// Open is the file of the array of that name (without ".npy"), of which the checksum is verified at the end, and how
-// many bytes it has, −1 where that is not known.
-func (a *Archive) Open(name string) (r io.ReadCloser, size int64, err error) {
-	f, r, err := a.open(name + ".npy")
-	if err != nil {
-		return nil, 0, err
-	}
-	return r, plausibleSize(f), nil
-}
-
 // Array reads the array of that name (without ".npy").
 func (a *Archive) Array(name string) (*Array, error) {
-	r, size, err := a.Open(name)
+	f, r, err := a.open(name + ".npy")
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	arr, err := Read(r, size)
+	arr, err := Read(r, plausibleSize(f))
 	if err != nil {
-		return nil, fmt.Errorf("%s.npy: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
+	// The checksum of the member is verified at its end.
 	if _, err := io.Copy(io.Discard, r); err != nil {
-		return nil, bad("%s.npy: %v", name, err)
+		return nil, bad("%s: %v", f.Name, err)
 	}
 	return arr, nil
 }

@@ -192,31 +192,6 @@ func SplitMember(name string) (file, member string, ok bool) {
 	return name, "", false
 }
 
-// array turns a .npz file into an array of it: that of the name asked for, or the only one.
-func (s *source) array() error {
-	at, size, err := s.whole()
-	if err != nil {
-		return err
-	}
-	z, err := npy.NewArchive(at, size)
-	if err != nil {
-		return named(s.name, err)
-	}
-	if s.part == "" {
-		names := z.Names()
-		if len(names) != 1 {
-			return bad("%s: has the arrays %s: choose one as %s:NAME", s.name, strings.Join(names, ", "), s.name)
-		}
-		s.part = names[0]
-	}
-	r, size, err := z.Open(s.part)
-	if err != nil {
-		return named(s.name, err)
-	}
-	s.r, s.at, s.size, s.npy = buffered(r), nil, size, true
-	return nil
-}
-
 // named puts the file before what was found in reading it.
 func named(name string, err error) error {
 	if err == nil {
@@ -298,7 +273,7 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 		s.at, s.size = f, info.Size()
 	}
 	if err == nil && strings.EqualFold(filepath.Ext(name), ".zip") {
-		err = s.unzip()
+		err = s.unzip("file", "")
 	}
 	if err == nil {
 		err = s.decode()
@@ -326,28 +301,33 @@ func (l *lasting) Read(b []byte) (n int, err error) {
 
 func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(&lasting{r: r}, 1<<16) }
 
-// unzip turns an archive into its only file, or into the one that was named.
-func (s *source) unzip() error {
+// unzip turns an archive into its only file, or into the one that was named, without the ending of all that count.
+func (s *source) unzip(what, ending string) error {
 	data, size, err := s.whole()
 	if err != nil {
 		return err
 	}
 	z, err := zipfile.Open(data, size)
 	if err != nil {
-		return bad("%s: %v", s.name, err)
+		return bad("%s: no whole %s archive: %v", s.name, filepath.Ext(s.name), err)
 	}
 	var names []string
 	for _, f := range z.File {
-		if !f.FileInfo().IsDir() {
-			names = append(names, f.Name)
+		if name, ok := strings.CutSuffix(f.Name, ending); ok && !f.FileInfo().IsDir() {
+			names = append(names, name)
 		}
 	}
 	if s.part == "" && len(names) == 1 {
 		s.part = names[0]
 	}
-	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == s.part })
+	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == s.part+ending })
 	if at < 0 {
-		return bad("%s: has the files %s: choose one as %s:NAME", s.name, strings.Join(names, ", "), s.name)
+		lacks := ""
+		if s.part != "" {
+			lacks = fmt.Sprintf("no %s %q, it ", what, s.part)
+		}
+		have := strings.Join(names, ", ")
+		return bad("%s: %shas the %ss %s: choose one as %s:NAME", s.name, lacks, what, have, s.name)
 	}
 	r, err := z.File[at].Open()
 	if err != nil {
@@ -373,8 +353,8 @@ func (s *source) decode() error {
 		text := unicode.UTF16(order, unicode.UseBOM).NewDecoder()
 		s.r, s.at, s.size = buffered(transform.NewReader(s.r, text)), nil, -1
 	}
-	if kind(s) == ".npz" {
-		return s.array()
+	if s.npy = kind(s) == ".npz"; s.npy {
+		return s.unzip("array", ".npy")
 	}
 	return nil
 }
