@@ -15,6 +15,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/memory"
@@ -178,6 +180,18 @@ type OfSamples interface {
 	// no closed form.
 	LeaveOut() (LeaveOut, error)
 }
+
+// Drawn is a Training set of explicit features that tells some of its rows.
+type Drawn interface {
+	// Drawn are random rows, [DrawnRows] at most: their numbers, ascending, their inputs as the kernels see them, their
+	// targets in the units of the data, NaN where missing, and their weights, without Data 1. There are none where the
+	// set has no features or cells have weights of their own.
+	Drawn() (rows []int, X, Y, W blas.General)
+}
+
+// DrawnRows is the number of rows, at most, that a model of explicit features keeps the inputs of: of a share p of new
+// targets, held-out predictions of so many tell √(p(1−p)/4000), .8 % at most.
+const DrawnRows = 4000
 
 // Rereading is a Training set whose space reads the data again for every product; Err is what went wrong while it did.
 type Rereading interface {
@@ -421,6 +435,12 @@ func Fit(ctx context.Context, d Learnable, s Setting, m Method) (*Outcome, error
 	if res.Freedom != nil {
 		err = errors.Join(err, out.Prepare(ctx, res.Freedom))
 	}
+	if s, ok := t.(Drawn); ok && m.HoldOut && ctx.Err() == nil {
+		rows, X, Y, W := s.Drawn()
+		if e := out.HoldOut(ctx, rows, X, Y, W); e != nil && ctx.Err() == nil {
+			err = errors.Join(err, e)
+		}
+	}
 	return out, err
 }
 
@@ -449,5 +469,9 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observe
 		out.warnOpen(m.Tol)
 	}
 	remember(t, out.Model)
+	out.Noise = c.Noise
+	for i := range out.Y.Rows {
+		floats.Sub(blas.Row(out.Y, i), c.Intercept)
+	}
 	return out, err
 }

@@ -55,6 +55,7 @@ type Survey struct {
 	Dict     kernel.Dictionary
 	Weights  []float64    // of the kernels where they are not learned
 	Sample   blas.General // inputs as the kernels see them, which landmarks are taken from
+	Drawn    *stream.Survey // has random rows, where the rows were not surveyed here
 	Warnings []string
 }
 
@@ -98,7 +99,7 @@ func New(ctx context.Context, rows stream.Rows, opt Options) (*Data, error) {
 // prepare surveys the data, unless a checkpoint has told of them, and makes the feature maps.
 func (d *Data) prepare(ctx context.Context) (err error) {
 	if s := d.opt.Survey; s != nil {
-		d.survey, d.Survey = &stream.Survey{Rows: d.rows.Count, Read: d.rows.Count}, *s
+		d.survey, d.Survey = s.Drawn, *s
 		return d.plan(ctx)
 	}
 	if d.survey == nil {
