@@ -243,8 +243,8 @@ func Read(r io.Reader, available int64) (*Array, error) {
 	return &Array{Shape: h.Shape, Data: data}, nil
 }
 
-// toRowMajor writes to out the elements of f, of which those that differ by one in their first index are step apart, and
-// the first index varies fastest.
+// toRowMajor writes to out the elements of f, where the first index varies fastest: those that differ by one in it are
+// step apart.
 func toRowMajor(out, f []float64, shape []int, step int) {
 	if len(shape) < 2 {
 		for i := range out {
