@@ -38,11 +38,11 @@ func (c cuppen) tridiagonalEigen(d, e []float64, Z matrix) error {
 	return nil
 }
 
+// scaleBy multiplies by 2ᵉ, which may itself be out of range.
 func scaleBy(exp int, xs ...[]float64) {
 	for _, x := range xs {
-		for i := range x {
-			x[i] = math.Ldexp(x[i], exp)
-		}
+		scal(math.Ldexp(1, exp/2), x)
+		scal(math.Ldexp(1, exp-exp/2), x)
 	}
 }
 
