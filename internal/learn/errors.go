@@ -23,7 +23,7 @@ type Errors struct {
 	Relative []float64 // what NMSE is the mean of, for each target; NaN for those that are not learned or observed
 	MSE      []float64 // mean squared error of each target, NaN where none is observed
 	// of each row of the fold, its part of the sum of which NMSE is the mean; NaN where targets are missing
-	Rows     []float64
+	Rows []float64
 	// Held is the predictions that the errors are of, beside the targets, of samples in memory; else nil.
 	Held     *model.Fold
 	Accuracy float64 // share of fully observed rows whose largest predicted output is the largest target

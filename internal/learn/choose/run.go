@@ -136,7 +136,7 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	if r.cut = r.cut || best.cut; rows == nil {
 		return r, err
 	}
-	r.Held = nil // of some of the samples
+	r.Held = nil              // of some of the samples
 	for i := range r.Points { // μ = λl stays
 		r.Points[i].Lambda *= float64(len(rows)) / float64(l)
 	}

@@ -53,8 +53,8 @@ type Survey struct {
 	// by which targets are brought near mean 0, scale 1 before they are summed; nil leaves them as they are
 	Out      *columns.Scaler
 	Dict     kernel.Dictionary
-	Weights  []float64    // of the kernels where they are not learned
-	Sample   blas.General // inputs as the kernels see them, which landmarks are taken from
+	Weights  []float64      // of the kernels where they are not learned
+	Sample   blas.General   // inputs as the kernels see them, which landmarks are taken from
 	Drawn    *stream.Survey // has random rows, where the rows were not surveyed here
 	Warnings []string
 }
