@@ -46,7 +46,7 @@ func newNpyReader(s *source, opt Options) (Reader, error) {
 		}
 		h.Bytes = 0
 	}
-	if err := s.held.Add(2 * float64(cols) * float64(h.Size)); err != nil { // rows are read whole
+	if err := s.held.Add(float64(cols) * float64(2*h.Size+8)); err != nil { // rows are read whole
 		return nil, err
 	}
 	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols, opt: &opt}, opt)
