@@ -161,13 +161,13 @@ func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 // refitsFolds reports whether the setting is fitted again without each fold: where models of folds are asked for, and
 // for losses other than the squared one, and Gram matrices, of which the model keeps nothing that tells it later.
 func (opt *checked) refitsFolds() bool {
-	return opt.IntervalFolds > 0 || opt.IntervalFolds == 0 && (opt.oneSetting || opt.compared == nil &&
-		opt.lead().Kind != loss.Squared)
+	return opt.IntervalFolds > 0 || opt.IntervalFolds == 0 && (opt.oneSetting ||
+		(opt.compared == nil || opt.compared.held == nil) && opt.lead().Kind != loss.Squared)
 }
 
-// outOfFold predicts each fold of the samples by a fit to the others: with the setting, where models of folds are asked
-// for or several quantiles are learned, or at the weights and L of m where it could not be told later from what m keeps.
-// There are none where the folds that chose the setting tell it.
+// outOfFold predicts each fold of the samples by a fit to the others: with the setting, where models of folds are
+// asked for or several quantiles are learned, or at the weights and L of m where it could not be told later from what
+// m keeps. There are none where the folds that chose the setting tell it.
 func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
 	parts := d.Abilities().InMemory
 	if parts == nil || opt.IntervalFolds < 0 || m != nil && m.cert.Samples != size(d) {
@@ -182,7 +182,7 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 	folding.Folds = min(folding.Folds, folding.MostFolds(size(d)))
 	if opt.IntervalFolds == 0 && !opt.oneSetting {
 		switch l := m.fitted(); {
-		case opt.compared != nil && opt.compared.held != nil || l.Held != nil || l.Out.Loss == "" && l.In != nil:
+		case opt.compared != nil && opt.compared.held != nil || l.Held != nil || l.RefitsLater():
 			return nil, nil
 		case len(l.Out.Quantiles) < 2:
 			method := opt.method()

@@ -1,6 +1,6 @@
-// Package host is what a program that is not written in Go asks of this module: options and
-// answers as JSON, errors as status codes, objects by number, and work that is started,
-// watched, cancelled and awaited. Package capi puts C functions on it.
+// Package host serves programs that are not written in Go. It takes options and returns
+// results as JSON, turns errors into status codes, keeps objects by number, and runs jobs
+// that can be watched, cancelled and awaited. Package capi has C functions on top of it.
 package host
 
 import (
@@ -27,7 +27,7 @@ type work interface {
 	Progress() iokl.Progress
 }
 
-// Job is work, and the lines that it has said. Its methods may be called from several goroutines.
+// Job is work in the background, and its messages. Its methods may be called from several goroutines.
 type Job struct {
 	work
 	mu    sync.Mutex

@@ -1,5 +1,3 @@
-// This file draws directed graphs into files and pages.
-
 package picture
 
 import (
