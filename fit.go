@@ -19,7 +19,7 @@ import (
 
 // fit closes what the options leave open and learns from the data.
 func (opt checked) fit(ctx context.Context, d learn.Data) (m *Model, err error) {
-	memory := d.Abilities().InMemory
+	memory := d.Parts
 	ctx, work := phase.Counting(ctx)
 	defer func() {
 		if m != nil && memory != nil {
@@ -125,15 +125,14 @@ func (opt checked) crossValidate(ctx context.Context, d learn.Data, ofFit bool) 
 // withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
 // all of them uses them up.
 func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
-	f := d.Abilities().Folded
-	if f == nil || opt.IntervalFolds < 1 {
+	if d.Folded == nil || opt.IntervalFolds < 1 {
 		return nil, nil
 	}
 	method := opt.method()
 	method.Say("learning without each of %d folds", opt.IntervalFolds)
 	in, cancel := phase.Share(ctx, 1-fitShare)
 	defer cancel()
-	folds, err := method.WithoutFolds(in, f, opt.setting(), opt.IntervalFolds)
+	folds, err := method.WithoutFolds(in, d, opt.setting(), opt.IntervalFolds)
 	if in.Err() != nil {
 		return nil, nil // the fit to all rows is still the result
 	}
@@ -143,9 +142,8 @@ func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 // outOfFold fits the models without each fold that the options ask for, or that a fit of m keeps by default: one that
 // chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
 func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
-	parts := d.Abilities().InMemory
 	k := opt.IntervalFolds
-	if parts == nil || k < 0 {
+	if d.Parts == nil || k < 0 {
 		return nil, nil
 	}
 	own := k > 0 && opt.compared != nil && !opt.oneSetting // each fold chooses its setting
@@ -166,7 +164,7 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 	atOnce := max(1, min(par.Threads(), int(float64(env.Limit())/max(plan.Bytes, 1))))
 	folding := learn.Folding{Groups: opt.CV.Groups, Seed: opt.Seed}
 	folding.Folds = min(k, folding.MostFolds(l))
-	folds, err := learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data,
+	folds, err := learn.OutOfFold(ctx, d, folding, atOnce, func(ctx context.Context, d learn.Data,
 		rows []int,
 	) (*model.Model, error) {
 		sub := *opt

@@ -46,7 +46,7 @@ func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas
 	}
 	be = blas.Or(be)
 	packed := be.NewPacked(Gamma.Rows, blas.Float64)
-	packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
+	blas.PackSum(packed, []float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
 	gram := linop.NewGram(packed, be)
 	gram.SetWeights([]float64{1})
 	f.gamma = gram

@@ -20,7 +20,7 @@ type Native struct {
 // NewNative returns the native backend on the fastest instruction set of the machine.
 func NewNative() *Native { return newNative(native.New()) }
 
-func newNative(b *native.BLAS) *Native { return &Native{b, lapack.New(b)} }
+func newNative(b *native.BLAS) *Native { return &Native{b, lapack.New(b, b)} }
 
 // NewNativeLevel returns the native backend on the given instruction set.
 func NewNativeLevel(l native.Level) (*Native, error) {

@@ -40,8 +40,6 @@ func (p *densePacked) Order() int           { return p.n }
 func (p *densePacked) Precision() Precision { return p.prec }
 func (p *densePacked) Bytes() int64         { return int64(denseBytes(p.n, p.prec)) }
 
-func (p *densePacked) Sum(w []float64, terms []*Sym) { setSum(p, w, terms) }
-
 func (p *densePacked) Set(i, j int, line []float64) {
 	for k, v := range line {
 		p.set(i*p.n+j+k, v)
@@ -147,12 +145,6 @@ func (p *densePacked) mul32(dst, x General) {
 		}
 	}
 	p.singles.Put(s)
-}
-
-func (p *densePacked) Dense(dst General) {
-	for i := range p.n {
-		p.Row(i, Row(dst, i))
-	}
 }
 
 func (p *densePacked) Row(i int, dst []float64) {

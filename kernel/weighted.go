@@ -125,7 +125,7 @@ func (s *Sum) kept() blas.Packed {
 func (s *Sum) Apply(dst, x blas.General) { s.kept().Mul(dst, x) }
 
 // Dense writes K_η to dst.
-func (s *Sum) Dense(dst blas.General) { s.kept().Dense(dst) }
+func (s *Sum) Dense(dst blas.General) { blas.Unpack(dst, s.kept()) }
 
 // ApplyTerm computes dst = K_j·x.
 func (s *Sum) ApplyTerm(dst, x blas.General, j int) {

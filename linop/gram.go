@@ -69,11 +69,11 @@ func (s *Gram) Diag(dst []float64, _ int) {
 func (s *Gram) ApplyTerm(dst, x blas.General, _ int) { s.K.Mul(dst, x) }
 
 // DenseTerm writes K to dst.
-func (s *Gram) DenseTerm(dst blas.General, _ int) { s.K.Dense(dst) }
+func (s *Gram) DenseTerm(dst blas.General, _ int) { blas.Unpack(dst, s.K) }
 
 // Dense writes η·K to dst.
 func (s *Gram) Dense(dst blas.General) {
-	s.K.Dense(dst)
+	blas.Unpack(dst, s.K)
 	blas.CopyScaled(dst, s.eta, dst)
 }
 

@@ -101,7 +101,7 @@ func (s *GramSum) at(r *rendition) blas.Packed {
 	}
 	if !slices.Equal(s.eta, r.eta) {
 		copy(r.eta, s.eta)
-		r.packed.Sum(r.eta, s.terms)
+		blas.PackSum(r.packed, r.eta, s.terms)
 	}
 	return r.packed
 }
@@ -137,7 +137,7 @@ func (s *GramSum) Single() Operator {
 }
 
 // Dense writes K_η to dst.
-func (s *GramSum) Dense(dst blas.General) { s.at(&s.own).Dense(dst) }
+func (s *GramSum) Dense(dst blas.General) { blas.Unpack(dst, s.at(&s.own)) }
 
 // Diag writes the diagonal of K_j to dst.
 func (s *GramSum) Diag(dst []float64, j int) {

@@ -76,6 +76,9 @@ var heavy = []string{"bench", "cmd", "internal/files/page", "internal/files/pict
 
 type pkg struct {
 	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Export     string // file with its export data, where go list was asked for it
 	Imports    []string
 	Deps       []string
 	Module     *struct{ Path string }

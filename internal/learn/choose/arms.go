@@ -15,6 +15,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -127,7 +128,7 @@ func (s *race) start(ctx context.Context) error {
 	case table == nil:
 		given = [][]string{nil}
 	default:
-		all := bases(len(table.Columns()))
+		all := bases(varying(table))
 		for _, k := range all {
 			if err := s.addWhereItFits(ctx, k, s.learning(learn.Nothing, "")); err != nil {
 				return err
@@ -220,7 +221,13 @@ func (s *race) named() bool { return s.Kernels != nil || len(s.Setting.Kernels) 
 func (s *race) kernelsOpen() bool { return s.table() != nil && !s.named() }
 
 // table is all samples where they are rows of inputs, else nil.
-func (s *race) table() learn.Table { return s.all.Abilities().Table }
+func (s *race) table() learn.Table { return s.all.Table }
+
+// varying is the number of inputs that vary.
+func varying(t learn.Table) int {
+	X, _, _ := t.Matrices()
+	return len(columns.Measure(X).Varying())
+}
 
 // addWhereItFits is add where memory holds the dictionary on the largest part.
 func (s *race) addWhereItFits(ctx context.Context, kernels []string, set learn.Setting) error {

@@ -59,7 +59,7 @@ func (s *race) do(ctx context.Context, t task) error {
 	if t.arms != nil {
 		return s.fold(ctx, t.arms, t.fold)
 	}
-	if table := s.data.Abilities().Table; table != nil {
+	if table := s.data.Table; table != nil {
 		_ = table.Teach(ctx, t.spec, t.fold)
 	}
 	return nil
@@ -98,7 +98,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 		if len(lambdas) == 0 {
 			continue
 		}
-		if t == nil {
+		if t.Set == nil {
 			made, err := s.data.Train(ctx, a.Kernels, a.Learn, f)
 			if s.skips(err) {
 				s.step(len(lambdas), math.NaN())
@@ -158,7 +158,7 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*
 			continue
 		}
 		if r == nil {
-			if r, err = s.data.Abilities().Table.Ridge(f); err != nil {
+			if r, err = s.data.Table.Ridge(f); err != nil {
 				return err
 			}
 		}
@@ -296,11 +296,10 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		samples, ok := t.(learn.OfSamples)
-		if !ok {
+		if t.Samples == nil {
 			return fault.Input("leaving out single rows is for data in memory: use folds")
 		}
-		refits, err := samples.LeaveOut()
+		refits, err := t.Samples.LeaveOut()
 		if err != nil {
 			return err
 		}

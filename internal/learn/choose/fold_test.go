@@ -18,7 +18,7 @@ func TestTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, data: d, folds: 3}
+	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d.Data(), data: d.Data(), folds: 3}
 	one, sum := "gaussian:ard:median", "gaussian+matern12:ard:median"
 	for _, k := range [][]string{{one}, {one, linearKernel}, {sum}, {linearKernel}} {
 		for _, what := range []learn.Learned{learn.Nothing, learn.Weights, learn.Both} {
@@ -65,8 +65,8 @@ func pathOf(t *testing.T, l, folds int, kernel string, what learn.Learned, lambd
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Metric: "nmse", Folds: folds, Repeats: 1}}, all: d, data: d}
-	if err := s.take(d, rung{samples: l}); err != nil {
+	s := &race{Job: Job{Options: Options{Metric: "nmse", Folds: folds, Repeats: 1}}, all: d.Data(), data: d.Data()}
+	if err := s.take(d.Data(), rung{samples: l}); err != nil {
 		t.Fatal(err)
 	}
 	a := &arm{

@@ -43,7 +43,7 @@ type rung struct{ samples, targets, repeat int }
 func (s *race) rungs() (list, last []rung) {
 	l, n := s.all.Size()
 	top := rung{samples: l, targets: n}
-	if s.all.Abilities().InMemory == nil || s.named() {
+	if s.all.Parts == nil || s.named() {
 		return s.repeats(top), nil // the user says what to compare, and means all samples
 	}
 	if t := s.table(); t != nil {
@@ -52,7 +52,7 @@ func (s *race) rungs() (list, last []rung) {
 			most = rung{samples: holedSamples, targets: holedTargets}
 		}
 		// Of every dictionary a cross-Gram matrix for each fold.
-		bytesPerPair := float64(8 * fewFolds * len(bases(len(t.Columns()))))
+		bytesPerPair := float64(8 * fewFolds * len(bases(varying(t))))
 		holds := math.Sqrt(float64(s.Method.Limit()) / bytesPerPair)
 		top.samples = min(l, max(firstSamples, min(most.samples, int(holds))))
 		if n >= 2*most.targets && s.Metric != "accuracy" {
@@ -123,7 +123,7 @@ func (s *race) run(ctx context.Context) error {
 // follow makes fits to all samples start from the lengths of columns that the last rung learned.
 func (s *race) follow() {
 	if t := s.table(); t != nil {
-		t.Follow(s.data)
+		t.Follow(s.data.Table)
 	}
 }
 
@@ -192,13 +192,13 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	s.data = d
 	if r.samples < l {
 		rows := s.draw(l, r.samples)
-		if s.data, err = d.Abilities().InMemory.Sample(rows); err != nil {
+		if s.data, err = d.Parts.Sample(rows); err != nil {
 			return err
 		}
 		f.Groups = columns.Pick(f.Groups, rows)
 	}
-	if t := s.data.Abilities().Table; t != nil && s.from != nil {
-		t.Follow(before)
+	if t := s.data.Table; t != nil && s.from.Learnable != nil {
+		t.Follow(before.Table)
 	}
 	if s.folds, err = s.data.Split(f); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 func (s *race) constants(f learn.Folding) ([][]float64, error) {
 	sets := []learn.Data{s.data}
 	for _, l := range s.Setting.Losses {
-		d, err := s.data.Abilities().InMemory.ByLoss(l)
+		d, err := s.data.Parts.ByLoss(l)
 		if err == nil {
 			_, err = d.Split(f)
 		}

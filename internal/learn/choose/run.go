@@ -28,9 +28,9 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 			r.Setting.Losses = nil
 		}
 		if r.kernelsOpen() {
-			return byLoss(ctx, r.table(), r.Job)
+			return byLoss(ctx, d, r.Job)
 		}
-		if err := d.Abilities().InMemory.Winsorize(ctx, r.Setting.Kernels); err != nil {
+		if err := d.Parts.Winsorize(ctx, r.Setting.Kernels); err != nil {
 			return nil, err
 		}
 	}
@@ -78,13 +78,13 @@ const lossSamples = MostSamples / 2
 
 // byLoss finds the kernels, and what is learned on them, by the race with squared errors, whose decompositions serve
 // all λ, and then λ by the loss on at most lossSamples samples.
-func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
+func byLoss(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	job.Method.Say("kernels are compared by squared errors, since one decomposition of these serves all λ, and then λ "+
 		"by the loss %s", d.Loss())
-	if err := d.Winsorize(ctx, nil); err != nil {
+	if err := d.Parts.Winsorize(ctx, nil); err != nil {
 		return nil, err
 	}
-	squares, err := d.ByLoss(loss.Loss{})
+	squares, err := d.Parts.ByLoss(loss.Loss{})
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 		return best, err
 	}
 	p := best.Chosen()
-	d.Follow(squares)
-	if err := d.Winsorize(ctx, p.Kernels); err != nil {
+	d.Table.Follow(squares.Table)
+	if err := d.Parts.Winsorize(ctx, p.Kernels); err != nil {
 		return ifEnded(ctx, best), err
 	}
 	second := job
@@ -113,10 +113,10 @@ func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	}
 	second.Norms, second.Repeats = nil, 1
 	l, _ := d.Size()
-	part, rows := learn.Data(d), []int(nil)
+	part, rows := d, []int(nil)
 	if some := (&race{Job: job}).draw(l, min(l, lossSamples)); some != nil && job.Lambdas == nil {
 		rows = some
-		if part, err = d.Sample(rows); err != nil {
+		if part, err = d.Parts.Sample(rows); err != nil {
 			return nil, err
 		}
 		second.Groups = columns.Pick(job.Groups, rows)
@@ -180,7 +180,7 @@ func (s *race) finish(ctx context.Context, r rung) error {
 		}
 	}
 	if !exact && s.Metric != "accuracy" && !s.TimeOrdered {
-		if d, err = d.Abilities().Table.Sums(ctx, kernels, s.folding()); err != nil {
+		if d, err = d.Table.Sums(ctx, kernels, s.folding()); err != nil {
 			return err
 		}
 	}

@@ -45,11 +45,14 @@ type training struct {
 	F     blas.General // features of the samples, in place of sums where targets are missing
 	known linop.Sum    // in place of grams, see Known; else nil
 
-	from  learn.InMemory // the samples of which the fold is left out
+	from  learn.Parts // the samples of which the fold is left out
 	split learn.Split
 	test  blas.General // targets of the samples left out
 	testW blas.General // their weights
 }
+
+// Training is t as the set that a fit takes.
+func (t *training) Training() learn.Training { return learn.Training{Set: t, Samples: t} }
 
 // accumulate makes the feature maps of the dictionary and their sums over the rows of Z and Y.
 func (t *training) accumulate(ctx context.Context) (err error) {
@@ -119,7 +122,7 @@ func (t *training) ByLoss(l loss.Loss) (learn.Training, error) {
 	opt.Columns.Loss = l
 	u.opt = &opt
 	_, err := u.setTargets(t.raw, t.w)
-	return &u, err
+	return u.Training(), err
 }
 
 // Kernels are those on the samples, and the targets; no kernels where sums stand for the samples, or see Known.
@@ -226,16 +229,16 @@ func Known(
 		warnings: m.Warnings, known: K, held: held,
 	}
 	if K != nil {
-		return t, nil
+		return t.Training(), nil
 	}
 	p := opt.gramPlan(len(t.dict), Y.Rows, Z.Cols, Y.Cols)
 	if err := opt.Announce(p); err != nil {
-		return nil, err
+		return learn.Training{}, err
 	}
 	t.held = p.Held
 	var err error
 	t.grams, err = t.dict.Grams(ctx, Z, kernel.GramOptions{Precision: opt.Precision, Backend: opt.Backend})
-	return t, fault.From(err)
+	return t.Training(), fault.From(err)
 }
 
 // WeightedGram is K_η on the rows Z for n targets, and the bytes that it and solving with it hold.

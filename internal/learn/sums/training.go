@@ -56,15 +56,6 @@ func (t *training) patterns() (list []bcd.Pattern) {
 	return list
 }
 
-// rereading is a training set whose space has no Γ.
-type rereading struct {
-	*training
-	gram *stream.Gram // which reads the rows for every product
-}
-
-// Err is why rows could not be read for a product.
-func (t rereading) Err() error { return rowError(t.gram.Err()) }
-
 // outputs fills in the map of the targets by the moments that the sums tell.
 func (t *training) outputs() (err error) {
 	t.mean, t.deviation = stream.OutputMoments(t.parts)

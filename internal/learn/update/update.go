@@ -53,12 +53,12 @@ func Revised(
 	if err := usable(m, &ch); err != nil {
 		return nil, nil, err
 	}
-	if m.HasFolds() && !KeepsFolds(m) {
+	if m.HasFolds() && !keepsFolds(m) {
 		method.Say("the models without each fold are of the rows before the update, and will be left out: intervals " +
 			"by cv+ and sets of classes need a fit")
 	}
 	out, next, kept, err := revised(ctx, m, live, ch, s, method, relearn)
-	if out != nil && KeepsFolds(m) && !out.Closed() && ctx.Err() == nil {
+	if out != nil && keepsFolds(m) && !out.Closed() && ctx.Err() == nil {
 		var failed error
 		if out.Folds, failed = folds(ctx, out.Model, foldsOf(m, kept), s, method); failed != nil {
 			return nil, nil, failed
@@ -67,8 +67,8 @@ func Revised(
 	return out, next, err
 }
 
-// KeepsFolds reports whether a change of m keeps models without each fold of its rows where they are needed.
-func KeepsFolds(m *model.Model) bool {
+// keepsFolds reports whether a change of m keeps models without each fold of its rows where they are needed.
+func keepsFolds(m *model.Model) bool {
 	_, samples := m.Basis.(*model.Samples)
 	return m.HasFolds() && samples && m.Out.Classes == nil && m.Spread == nil
 }
@@ -385,7 +385,7 @@ func summed(
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	return finish(ctx, t, m, notes, s, method, relearn)
+	return finish(ctx, learn.Training{Set: t}, m, notes, s, method, relearn)
 }
 
 // blockRows is how many rows are made features at a time.
