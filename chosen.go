@@ -36,6 +36,8 @@ type Chosen struct {
 type comparison struct {
 	asked checked // as they were
 	found Chosen
+	held    []model.Fold // what the setting predicts on the folds of all samples; nil where that is not kept
+	samples int
 	cut   string // what the time for choosing was spent on, "" where it has sufficed
 }
 

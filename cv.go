@@ -8,6 +8,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/model"
 )
 
 // CVOptions say what cross-validation tries and how. The zero value is useful.
@@ -99,13 +100,14 @@ type CVResult struct {
 	cut  string // what the time for choosing was spent on, "" where it has sufficed
 	data learn.Data
 	opt  checked
+	held []model.Fold
 }
 
 // result is what package choose found on the data.
 func (opt checked) result(r *choose.Result, d learn.Data) *CVResult {
 	c := &CVResult{
 		Metric: Metric(r.Metric), Folds: r.Folds, Best: r.Best, Constant: r.Constant, Means: r.Means, cut: r.Cut(),
-		data: d, opt: opt,
+		data: d, opt: opt, held: r.Held,
 	}
 	for _, p := range r.Points {
 		c.Points = append(c.Points, CVPoint{
@@ -139,7 +141,7 @@ func (r *CVResult) bestOptions() checked {
 	opt.compared = &comparison{asked: r.opt, found: Chosen{
 		Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant,
 		Means: r.Means,
-	}, cut: r.cut}
+	}, cut: r.cut, held: r.held, samples: size(r.data)}
 	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn, opt.Model = p.Lambda, p.Tau, p.Kernels, p.Learn, p.Model
 	opt.OutputKernel = p.OutputKernel
 	if opt.Regularizer == nil {

@@ -54,7 +54,7 @@ func (opt checked) fit(ctx context.Context, d learn.Data) (m *Model, err error) 
 	return opt.timely(ctx, in, d)
 }
 
-// solve learns from the data with nothing left open.
+// solve learns from the data with nothing left open, and keeps held-out predictions.
 func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if opt.LearnNoise {
 		return opt.solveNoisy(ctx, d)
@@ -64,26 +64,44 @@ func (opt *checked) solve(ctx context.Context, d learn.Data) (*Model, error) {
 		return nil, err
 	}
 	share := 1.
-	if opt.IntervalFolds >= 0 && folds == nil {
+	if opt.refitsFolds() && folds == nil {
 		share = fitShare
 	}
 	m, err := opt.growing(ctx, d, share)
-	if m == nil {
-		return nil, err
+	if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {
+		return m, err
 	}
-	if m.fitted().Folds = folds; folds == nil && err == nil {
-		m.fitted().Folds, err = opt.outOfFold(ctx, d, m)
-		if errors.Is(err, context.DeadlineExceeded) {
-			m.fitted().Warnings = append(m.fitted().Warnings, "no models are kept for intervals: there was no time")
+	if folds == nil && err == nil {
+		if folds, err = opt.outOfFold(ctx, d, m); errors.Is(err, context.DeadlineExceeded) {
+			m.fitted().Warnings = append(m.fitted().Warnings, "held-out predictions are not kept: there was no time")
 			if opt.IntervalFolds == 0 {
 				err = nil
 			}
 		}
 	}
-	if m.fitted().LogOdds() && m.fitted().HasFolds() {
-		m.fitted().Calibrate()
-	}
+	opt.hold(m, folds)
 	return m, err
+}
+
+// hold makes m keep what was predicted for rows without them: by models without each of some folds, and these where
+// interval folds were asked for, or else by the folds that chose the setting.
+func (opt *checked) hold(m *Model, folds []model.Fold) {
+	l := m.fitted()
+	if opt.IntervalFolds > 0 {
+		l.Folds = folds
+	}
+	if c := opt.compared; folds == nil && opt.IntervalFolds >= 0 && c != nil && m.cert.Samples == c.samples {
+		folds = c.held
+	}
+	if h := model.Join(folds, opt.Seed); h != nil && l.Held == nil {
+		l.Held = h
+		if c := opt.compared; c != nil {
+			l.HoldMeans(c.found.Means)
+		}
+	}
+	if l.LogOdds() && l.Held != nil {
+		l.Calibrate()
+	}
 }
 
 // Open reports whether a fit chooses λ, and what else is not given, by cross-validation.
@@ -139,31 +157,49 @@ func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 	return folds, err
 }
 
-// outOfFold fits the models without each fold that the options ask for, or that a fit of m keeps by default: one that
-// chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
+// refitsFolds reports whether the setting is fitted again without each fold: where models of folds are asked for, and
+// for losses other than the squared one, and Gram matrices, of which the model keeps nothing that tells it later.
+func (opt *checked) refitsFolds() bool {
+	return opt.IntervalFolds > 0 || opt.IntervalFolds == 0 && (opt.oneSetting || opt.compared == nil &&
+		opt.lead().Kind != loss.Squared)
+}
+
+// outOfFold predicts each fold of the samples by a fit to the others: with the setting, where models of folds are asked
+// for or several quantiles are learned, or at the weights and L of m where it could not be told later from what m keeps.
+// There are none where the folds that chose the setting tell it.
 func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
-	k := opt.IntervalFolds
-	if d.Parts == nil || k < 0 {
+	if d.Parts == nil || opt.IntervalFolds < 0 || m != nil && m.cert.Samples != size(d) {
 		return nil, nil
 	}
-	own := k > 0 && opt.compared != nil && !opt.oneSetting // each fold chooses its setting
-	l, n := d.Size()
-	if k == 0 {
-		k = opt.CV.ForFit(l).Folds
-		wanted := opt.compared != nil || opt.lead().Kind == loss.Logistic
-		if !opt.oneSetting && (!wanted || opt.CV.TimeOrdered || l > defaults.IntervalSamples ||
-			float64(k)*float64(l)*float64(len(m.InputNames())+2*n) > defaults.IntervalNumbers) {
+	folding := learn.Folding{
+		Folds: opt.IntervalFolds, Groups: opt.CV.Groups, TimeOrdered: opt.CV.TimeOrdered, Seed: opt.Seed,
+	}
+	if folding.Folds == 0 {
+		folding.Folds = opt.CV.ForFit(size(d)).Folds
+	}
+	folding.Folds = min(folding.Folds, folding.MostFolds(size(d)))
+	if opt.IntervalFolds == 0 && !opt.oneSetting {
+		switch l := m.fitted(); {
+		case opt.compared != nil && opt.compared.held != nil || l.Held != nil || l.Out.Loss == "" && l.In != nil:
 			return nil, nil
+		case len(l.Out.Quantiles) < 2:
+			method := opt.method()
+			method.Say("predicting each of %d folds from the others", folding.Folds)
+			folds, err := method.HoldFolds(ctx, d, opt.setting(), l, m.cert.Lambda*float64(m.cert.Samples), folding)
+			if errors.Is(err, fault.ErrInput) {
+				method.Say("no held-out predictions are kept: %v", err)
+				return nil, nil
+			}
+			return folds, err
 		}
 	}
+	own := opt.IntervalFolds > 0 && opt.compared != nil && !opt.oneSetting // each fold chooses its setting
 	env := opt.env()
 	plan, err := d.Plan(ctx, opt.Kernels, learn.Learned(opt.Learn), true)
 	if err != nil {
 		return nil, err
 	}
 	atOnce := max(1, min(par.Threads(), int(float64(env.Limit())/max(plan.Bytes, 1))))
-	folding := learn.Folding{Groups: opt.CV.Groups, Seed: opt.Seed}
-	folding.Folds = min(k, folding.MostFolds(l))
 	folds, err := learn.OutOfFold(ctx, d, folding, atOnce, func(ctx context.Context, d learn.Data,
 		rows []int,
 	) (*model.Model, error) {
@@ -183,8 +219,14 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 		return m.fitted(), ctx.Err() // which may have ended after the fit
 	})
 	if opt.IntervalFolds == 0 && !opt.oneSetting && errors.Is(err, fault.ErrInput) {
-		env.Say("no models are kept for intervals: %v", err)
+		env.Say("no held-out predictions are kept: %v", err)
 		return nil, nil
 	}
 	return folds, err
+}
+
+// size is the number of samples of d.
+func size(d learn.Data) int {
+	l, _ := d.Size()
+	return l
 }

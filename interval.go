@@ -1,6 +1,3 @@
-// This file has what a model tells about uncertainty: intervals, deviations, sets of classes, and
-// refits without each row.
-
 package iokl
 
 import (
@@ -22,24 +19,22 @@ import (
 // IntervalOptions of [Model.PredictInterval]. The zero value is useful.
 type IntervalOptions struct {
 	Level float64 `json:"level,omitzero"` // share of new targets that the intervals are to hold; 0 means 0.9
-	// Method is "cv+" or "jackknife+", or of models by quantiles "conformal". "" is the first of them that the model
-	// can.
+	// Method is "held-out", the default, "cv+" or "jackknife+", or of models by several quantiles "conformal".
+	//
+	// held-out adds to both sides of the prediction the quantile of the held-out residuals ([Model.HeldOut]) that makes
+	// intervals hold about Level of new targets, for rows that are drawn alike. It costs no more than the prediction
+	// where widths are not local.
 	//
 	// cv+ takes the models of the option IntervalFolds. For rows that are drawn alike and
 	// in no order, its intervals hold at least 2·Level − 1 − √(2/l) of new targets, whatever their
-	// distribution; in practice about Level. That is so where everything was learned
-	// inside the folds; models kept by default share the setting that cross-validation chose, and
-	// those of a stream the scales, widths and landmarks of its survey too.
+	// distribution; in practice about Level. Folds of a stream share the scales, widths and landmarks of its survey.
 	//
 	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
 	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
-	// costs 2·l²·n operations a row. Beyond 2000 rows all intervals of an output are of one width, or of one
-	// multiple of the deviation, from estimates of the residuals of 4000 rows without each, which the fit makes; they
-	// cost no more than the prediction, where they are of one width.
+	// costs 2·l²·n operations a row. Where there is no closed form for many rows, it is held-out.
 	//
-	// conformal takes the two quantiles of the model whose distance is nearest to Level, those of the models of
-	// the option IntervalFolds, and adds on both sides what makes intervals hold Level of the samples left out. What
-	// holds for cv+ holds for these, and their width follows the noise.
+	// conformal takes the two quantiles of the model whose distance is nearest to Level, and adds on both sides what
+	// makes intervals hold Level of the held-out targets. Their width follows the noise.
 	Method IntervalMethod `json:"method,omitempty"`
 	// widths in proportion to the posterior deviation with noise: wider where data are thin
 	Local bool `json:"local,omitempty"`
@@ -139,7 +134,7 @@ func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense,
 // square of the deviation.
 func (m *Model) Noise(ctx context.Context) (sigma []float64, err error) {
 	alive(ctx)
-	phase.Apart(phase.Predict, func() { sigma, err = m.fitted().Noise(ctx) })
+	phase.Apart(phase.Predict, func() { sigma, err = m.fitted().NoiseLevels(ctx) })
 	return sigma, err
 }
 
@@ -172,9 +167,9 @@ type ClassSets struct {
 }
 
 // PredictSets predicts for each row of X the set of the classes that it may be of, which
-// holds its class with probability level, and a probability of each class. Sets are made by CV+: see
-// [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are those of PredictProba.
-// The model must come from FitClasses and keep folds.
+// holds its class with probability level, and a probability of each class: the classes whose outputs lie as near to
+// the largest as those of the share level of the held-out rows do. Probabilities are those of PredictProba.
+// The model must come from FitClasses.
 func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*ClassSets, error) {
 	var sets *model.Sets
 	F, err := m.forRows(ctx, X, func(dst, x blas.General) (err error) {
@@ -198,20 +193,25 @@ func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*
 	return r, nil
 }
 
-// Influence returns what each training row changes in the prediction for the one row X (l×n, in the units of
-// the targets): the prediction, less that of a refit without the training row at the same kernels, weights and
-// L. The model must keep its training inputs, as for PredictDeviation.
-func (m *Model) Influence(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+// Influence is what training rows change in one prediction.
+type Influence struct {
+	Rows    []int      // the numbers of the training rows, ascending
+	Changes *mat.Dense // of each row (len(Rows)×n), in the units of the targets
+}
+
+// Influence returns what training rows change in the prediction for the one row X: the prediction, less that of a refit
+// without the training row at the same kernels, weights and L. It is of all training rows, or of those that a model of
+// explicit features keeps, at most 4000.
+func (m *Model) Influence(ctx context.Context, X mat.Matrix) (*Influence, error) {
 	alive(ctx)
-	learned := m.fitted()
 	if t, _ := dims(X); t != 1 {
 		return nil, fault.Input("influences on %d predictions: they are asked for one at a time", t)
 	}
-	dst := mat.NewDense(m.cert.Samples, len(learned.Out.Names), nil)
-	if err := learned.Influence(ctx, dst.RawMatrix(), raw(X)); err != nil {
+	D, rows, err := m.fitted().Influence(ctx, raw(X))
+	if err != nil {
 		return nil, err
 	}
-	return dst, nil
+	return &Influence{rows, blas.Dense(D)}, nil
 }
 
 // LeaveOneOut is what refits without each training row tell, in closed form, at the kernels, weights,
@@ -234,7 +234,8 @@ func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
 
 // HeldOut are training targets beside predictions of models that had not seen them, in the units of the targets.
 type HeldOut struct {
-	Targets, Predictions *mat.Dense // of the same rows, by fold; a missing target is NaN
+	Rows                 []int      // numbers of the training rows, ascending
+	Targets, Predictions *mat.Dense // of the rows; a missing target is NaN
 	Weights              *mat.Dense // of the targets; nil where all are 1
 	Folds                int        // models without each of which predict; 0 for refits without each row
 	// of each class, or of the targets 1 by the logistic loss, as [Model.PredictProba] has them; nil for other models
@@ -242,21 +243,24 @@ type HeldOut struct {
 	Uncalibrated  *mat.Dense // by the logistic loss, those without calibration; nil for other losses
 }
 
-// HeldOut returns what the models without the folds of cv+ predict for the rows left out of them or, where the model
-// keeps none, refits without each row as [Model.LeaveOneOut] makes them, at its cost. Models that allow neither
-// are [ErrInput].
+// HeldOut returns what the model keeps of predictions for rows by models that had not seen them: without each of some
+// folds or, for a fit that chose nothing, refits without each row as [Model.LeaveOneOut] makes them, at its cost. Models
+// of neither are [ErrInput].
 func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 	alive(ctx)
-	Y, F, W, folds, err := m.fitted().HeldOut(ctx)
+	held, err := m.fitted().HeldOut(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := &HeldOut{Targets: blas.Dense(Y), Predictions: blas.Dense(F), Folds: folds}
-	if W.Data != nil {
-		all := blas.Like(Y)
+	h := &HeldOut{
+		Rows: slices.Clone(held.Rows), Targets: mat.DenseCopyOf(blas.Dense(held.Y)),
+		Predictions: mat.DenseCopyOf(blas.Dense(held.F)), Folds: held.Folds,
+	}
+	if held.W.Data != nil {
+		all := blas.Like(held.Y)
 		for i := range all.Rows {
 			for j := range blas.Row(all, i) {
-				all.Data[i*all.Stride+j] = columns.WeightAt(W, i, j)
+				all.Data[i*all.Stride+j] = columns.WeightAt(held.W, i, j)
 			}
 		}
 		h.Weights = blas.Dense(all)
@@ -267,7 +271,7 @@ func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 		out.Probabilities(h.Probabilities.RawMatrix(), out.Calibration)
 		out.Probabilities(h.Uncalibrated.RawMatrix(), nil)
 	case out.Classes != nil:
-		h.Probabilities = blas.Dense(model.Probabilities(F, Y, W))
+		h.Probabilities = blas.Dense(model.Probabilities(held.F, held.Y, held.W))
 	}
 	return h, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -49,16 +50,28 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 		return m, cmp.Or(err, context.DeadlineExceeded)
 	}
 	if m != nil {
-		if m.fitted().Spread = spread; m.fitted().Folds == nil {
+		l := m.fitted()
+		if l.Spread = spread; l.Folds == nil {
 			spread.Folds = nil
 		}
 		_, _, W := d.Table.Matrices() // what the noise makes of these is told by spread
-		for k := range m.fitted().Folds {
-			f := &m.fitted().Folds[k]
-			if f.W = W; W.Data != nil {
-				f.W = blas.TakeRows(W, f.Rows)
+		of := func(rows []int) blas.General {
+			if W.Data == nil {
+				return W
+			}
+			return blas.TakeRows(W, rows)
+		}
+		for k := range l.Folds {
+			l.Folds[k].W = of(l.Folds[k].Rows)
+		}
+		if l.Held != nil {
+			l.Held.W = of(l.Held.Rows)
+			if slices.Equal(l.Held.Rows, spread.Held.Rows) {
+				l.Held.D = blas.Clone(spread.Held.F)
+				model.Deviations(l.Held.D)
 			}
 		}
+		spread.Held = nil
 	}
 	return m, err
 }
@@ -72,16 +85,16 @@ func (opt *checked) noise(
 	if err != nil {
 		return nil, weighed, err
 	}
-	if spread, err = opt.spread(ctx, given, folds); err != nil {
+	if spread, err = opt.spread(ctx, given, model.Join(folds, opt.Seed)); err != nil {
 		return nil, weighed, err
 	}
 	weighed, err = opt.weighed(ctx, given, spread)
 	return spread, weighed, err
 }
 
-// spread learns the logarithm of the squared errors of the folds as a function of the inputs of d. Its model keeps
+// spread learns the logarithm of the squared errors of held-out rows as a function of the inputs of d. Its model keeps
 // models without the same folds, and is shifted so that squared errors have the mean that it tells.
-func (opt *checked) spread(ctx context.Context, d learn.Data, folds []model.Fold) (*model.Model, error) {
+func (opt *checked) spread(ctx context.Context, d learn.Data, held *model.HeldOut) (*model.Model, error) {
 	asked := opt.Options
 	if opt.compared != nil {
 		asked = opt.compared.asked.Options
@@ -89,7 +102,7 @@ func (opt *checked) spread(ctx context.Context, d learn.Data, folds []model.Fold
 	v := Options{
 		Kernels: asked.Kernels, Groups: asked.Groups, Standardize: ScaleTargets, Seed: opt.Seed,
 		Precision: opt.Precision, MaxBytes: opt.MaxBytes, Backend: opt.Backend, InputNames: opt.InputNames,
-		OutputNames: opt.OutputNames, InputSchema: opt.InputSchema, IntervalFolds: len(folds),
+		OutputNames: opt.OutputNames, InputSchema: opt.InputSchema, IntervalFolds: held.Folds,
 		CV: CVOptions{Groups: opt.CV.Groups, FoldsBy: opt.CV.FoldsBy, Folds: asked.CV.Folds},
 	}
 	if opt.columns().ScaleInputs {
@@ -106,7 +119,7 @@ func (opt *checked) spread(ctx context.Context, d learn.Data, folds []model.Fold
 	X, Y, W := d.Table.Matrices()
 	so := c.samples()
 	so.Content = d.Parts.Content() // for the same folds
-	data, err := samples.NewRows(X, learn.LogSquares(folds, Y, W), W, so)
+	data, err := samples.NewRows(X, learn.LogSquares(held, Y, W), W, so)
 	if err != nil {
 		return nil, err
 	}

@@ -310,6 +310,6 @@ func (opt *checked) setting() learn.Setting {
 func (opt *checked) method() learn.Method {
 	return learn.Method{
 		Env: opt.env(), Solver: opt.Solver, Sylvester: opt.Sylvester, Tol: opt.Tol, MaxOuter: opt.MaxOuter,
-		Trace: opt.Trace, Checkpoint: opt.Checkpoint, Global: opt.Global,
+		Trace: opt.Trace, Checkpoint: opt.Checkpoint, Global: opt.Global, HoldOut: opt.IntervalFolds >= 0,
 	}
 }

@@ -122,7 +122,7 @@ func (m *Model) probabilities(F *mat.Dense, err error) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.fitted().Probabilities(F.RawMatrix()); err != nil {
+	if err := m.fitted().Probabilities(context.Background(), F.RawMatrix()); err != nil {
 		return nil, err
 	}
 	return F, nil

@@ -488,8 +488,8 @@ var askedQuestions = []askedQuestion{
 		if err != nil {
 			return err
 		}
-		l, _ := D.Dims()
-		n := mat.Norm(D, 2)
+		l := len(D.Rows)
+		n := mat.Norm(D.Changes, 2)
 		return wrong(l != askedRows || !(n > 0) || math.IsInf(n, 1), "%d influences of norm %g", l, n)
 	}},
 	{"held out", func(s *subject) error {

@@ -290,20 +290,20 @@ func (q *intervalFlags) explain(cmd *cobra.Command, m *machine, model *iokl.Mode
 				return err
 			}
 			r := whyReport{Row: q.why, Outputs: model.OutputNames(), Prediction: a.F.RawRowView(at)}
-			r.rank(D)
+			r.rank(D.Changes, D.Rows)
 			return m.print(cmd, &r)
 		}
 		before += rows
 	}
 }
 
-// rank lists the training rows by the change D (l×n) that they make.
-func (r *whyReport) rank(D *mat.Dense) {
+// rank lists the training rows of these numbers by the changes D that they make, a row each.
+func (r *whyReport) rank(D *mat.Dense, rows []int) {
 	l, n := D.Dims()
 	unit := make([]float64, n) // outputs count in units of their root mean square change
 	for i := range l {
 		row := D.RawRowView(i)
-		r.Influences = append(r.Influences, influence{i + 1, row})
+		r.Influences = append(r.Influences, influence{rows[i] + 1, row})
 		for j, v := range row {
 			unit[j] = math.Hypot(unit[j], v)
 		}

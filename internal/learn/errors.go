@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/model"
 )
 
 // Errors are those of predictions on samples that were left out, or on cells of their
@@ -22,13 +23,18 @@ type Errors struct {
 	Relative []float64 // what NMSE is the mean of, for each target; NaN for those that are not learned or observed
 	MSE      []float64 // mean squared error of each target, NaN where none is observed
 	// of each row of the fold, its part of the sum of which NMSE is the mean; NaN where targets are missing
-	Rows     []float64
+	Rows []float64
+	// Held is the predictions that the errors are of, beside the targets, of samples in memory; else nil.
+	Held     *model.Fold
 	Accuracy float64 // share of fully observed rows whose largest predicted output is the largest target
 }
 
 // Average is the first of some errors with the mean of the relative errors of all.
 func Average(all []Errors) Errors {
 	e := all[0]
+	if len(all) > 1 {
+		e.Held = nil // of one of the losses
+	}
 	e.Relative = make([]float64, len(e.Relative))
 	for _, one := range all {
 		blas.Axpy(1/float64(len(all)), one.Relative, e.Relative)

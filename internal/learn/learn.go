@@ -14,6 +14,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/memory"
@@ -128,6 +130,11 @@ type Training struct {
 	// Unread is the error that ended reading of the data, of a set whose space reads them again for every product; else
 	// nil.
 	Unread func() error
+	// Drawn returns random rows of a set of explicit features, [DrawnRows] at most: their numbers, ascending, their
+	// inputs as the kernels see them, their targets in the units of the data, NaN where missing, and their weights,
+	// without Data 1. There are none where the set has no features or cells have weights of their own. nil for sets that
+	// do not tell them.
+	Drawn func() (rows []int, X, Y, W blas.General)
 }
 
 // Set is what a fit needs of a training set.
@@ -158,6 +165,10 @@ type OfSamples interface {
 	// no closed form.
 	LeaveOut() (LeaveOut, error)
 }
+
+// DrawnRows is the number of rows, at most, that a model of explicit features keeps the inputs of: of a share p of new
+// targets, held-out predictions of so many tell √(p(1−p)/4000), .8 % at most.
+const DrawnRows = 4000
 
 // held is the memory that a fit of t takes from its start to its end beside what the data hold.
 func held(t Training) float64 {
@@ -395,6 +406,12 @@ func Fit(ctx context.Context, d Learnable, s Setting, m Method) (*Outcome, error
 	if res.Freedom != nil {
 		err = errors.Join(err, out.Prepare(ctx, res.Freedom))
 	}
+	if t.Drawn != nil && m.HoldOut && ctx.Err() == nil {
+		rows, X, Y, W := t.Drawn()
+		if e := out.HoldOut(ctx, rows, X, Y, W); e != nil && ctx.Err() == nil {
+			err = errors.Join(err, e)
+		}
+	}
 	return out, err
 }
 
@@ -423,5 +440,9 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observe
 		out.warnOpen(m.Tol)
 	}
 	remember(t, out.Model)
+	out.Noise = c.Noise
+	for i := range out.Y.Rows {
+		floats.Sub(blas.Row(out.Y, i), c.Intercept)
+	}
 	return out, err
 }

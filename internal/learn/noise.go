@@ -8,23 +8,21 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 )
 
-// LogSquares are the logarithms of the squared errors of the folds on the targets Y (l×n) with the weights W, NaN for
+// LogSquares are the logarithms of the squared errors of held-out rows on the targets Y (l×n) with the weights W, NaN for
 // cells missing or of weight 0. An error below 1/l of the root mean square of its target counts as that: about the
 // smallest of l normal errors, where zeros come from rounded targets.
-func LogSquares(folds []model.Fold, Y, W blas.General) blas.General {
+func LogSquares(h *model.HeldOut, Y, W blas.General) blas.General {
 	l, n := Y.Rows, Y.Cols
 	E := blas.NewGeneral(l, n)
 	sum, count := make([]float64, n), make([]float64, n)
-	for _, f := range folds {
-		for k, i := range f.Rows {
-			for j, y := range blas.Row(f.Y, k) {
-				e := y - f.F.Data[k*f.F.Stride+j]
-				if columns.WeightAt(W, i, j) == 0 {
-					e = math.NaN()
-				}
-				if E.Data[i*n+j] = e * e; !math.IsNaN(e) {
-					sum[j], count[j] = sum[j]+e*e, count[j]+1
-				}
+	for k, i := range h.Rows {
+		for j, y := range blas.Row(h.Y, k) {
+			e := y - h.F.Data[k*h.F.Stride+j]
+			if columns.WeightAt(W, i, j) == 0 {
+				e = math.NaN()
+			}
+			if E.Data[i*n+j] = e * e; !math.IsNaN(e) {
+				sum[j], count[j] = sum[j]+e*e, count[j]+1
 			}
 		}
 	}
@@ -41,12 +39,10 @@ func LogSquares(folds []model.Fold, Y, W blas.General) blas.General {
 func CalibrateNoise(m *model.Model) {
 	n := len(m.Out.Names)
 	sum, count := make([]float64, n), make([]float64, n)
-	for _, f := range m.Folds {
-		for i := range f.Y.Rows {
-			for j, y := range blas.Row(f.Y, i) {
-				if !math.IsNaN(y) {
-					sum[j], count[j] = sum[j]+math.Exp(y-f.F.Data[i*f.F.Stride+j]), count[j]+1
-				}
+	for i := range m.Held.Y.Rows {
+		for j, y := range blas.Row(m.Held.Y, i) {
+			if !math.IsNaN(y) {
+				sum[j], count[j] = sum[j]+math.Exp(y-m.Held.F.Data[i*m.Held.F.Stride+j]), count[j]+1
 			}
 		}
 	}
@@ -57,6 +53,9 @@ func CalibrateNoise(m *model.Model) {
 		}
 	}
 	m.Out.Shift(shift)
+	for i := range m.Held.F.Data {
+		m.Held.F.Data[i] += shift[i%n]
+	}
 	for _, f := range m.Folds {
 		f.Out.Shift(shift)
 		for i := range f.F.Data {

@@ -32,6 +32,7 @@ type Method struct {
 	CStep             sylvester.Solver // of [Revise], in the place of Sylvester; nil for none
 	Global            bool             // [Fit] bounds the objective of a product model from below over all η and L
 	Checkpoint        string           // file that keeps where [Fit] stands; "" means none
+	HoldOut           bool             // a model of explicit features keeps held-out predictions
 }
 
 // problem is the learning problem of a training set, and how it is solved.
@@ -291,6 +292,48 @@ func OutOfFold(
 		}
 	}
 	return folds, nil
+}
+
+// HoldFolds predicts each fold of the samples from the others, at the weights, output kernels and μ of m, a model of one
+// loss.
+func (m *Method) HoldFolds(
+	ctx context.Context, d Data, s Setting, of *model.Model, mu float64, p Folding,
+) ([]model.Fold, error) {
+	count, err := d.Split(p)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]model.Fold, count)
+	for k := range list {
+		t, err := d.Train(ctx, s.Kernels, s.Learn, k)
+		if err != nil {
+			return nil, err
+		}
+		q, so, err := m.problem(t, &s)
+		if err != nil {
+			return nil, err
+		}
+		q.Lambda = mu / float64(q.Space.Samples())
+		so.Tol, so.Trace = max(so.Tol, defaults.CompareTol), nil
+		var res *bcd.Result
+		if Ls := of.OutputKernels(); Ls != nil {
+			so.Start = &bcd.State{Eta: of.Eta, L: of.L, Ls: Ls, X: blas.NewGeneral(q.Space.Unknowns(), q.Space.Outputs())}
+			so.InnerTol = holdTol
+			res, err = bcd.Hold(ctx, q, so)
+		} else {
+			C := blas.NewGeneral(q.Space.Unknowns(), q.Space.Outputs())
+			res, err = solveAt(ctx, of.Eta, of.L, C, q, so, t)
+		}
+		if res == nil || ctx.Err() != nil {
+			return nil, fault.From(cmp.Or(err, ctx.Err()))
+		}
+		e, err := t.Errors(ctx, res)
+		if err != nil {
+			return nil, err
+		}
+		list[k] = *e.Held
+	}
+	return list, nil
 }
 
 // WithoutFolds fits the setting without each of so many folds of Folded data, and predicts its kept samples.

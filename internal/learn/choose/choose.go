@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/stream"
@@ -93,6 +94,7 @@ type Result struct {
 	Points   []Point
 	Constant float64
 	Means    []int
+	Held     []model.Fold // what the best point predicts on folds of all samples; nil where that is not kept
 
 	samples int  // that Points were compared on
 	cut     bool // time was spent before all was compared

@@ -87,6 +87,7 @@ func (s *race) groups() (list [][]*arm) {
 func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 	record := func(a *arm, i int, e learn.Errors) {
 		a.errors[i][f] = known(e.Each(s.Metric))
+		s.hold(a, i, f, &e)
 		s.step(1, learn.Mean(a.errors[i][f]))
 	}
 	if arms[0].closed {

@@ -32,6 +32,7 @@ type race struct {
 	constant [][]float64 // errors without kernels: of each fold, what the metric averages
 	complete []bool      // folds on which all arms were compared
 	best     *Result     // of the last rung that has any
+	held     held
 	whole    bool        // all samples are fitted with exact kernels, and more of them than decompositions serve
 	progress
 }
@@ -203,7 +204,7 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	if s.folds, err = s.data.Split(f); err != nil {
 		return err
 	}
-	s.complete = make([]bool, s.folds)
+	s.complete, s.held = make([]bool, s.folds), held{}
 	if s.constant, err = s.constants(f); err != nil {
 		return err
 	}

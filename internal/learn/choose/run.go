@@ -54,6 +54,9 @@ func (s *race) decide(ctx context.Context) (*Result, error) {
 	}
 	var err error
 	phase.In(limited, phase.Choice, func(ctx context.Context) { err = compare(ctx) })
+	if s.best != nil && !s.LeaveOneOut {
+		s.best.Held = s.predictions(s.best.Chosen())
+	}
 	if limited.Err() == nil || ctx.Err() != nil && s.best == nil {
 		return s.best, err
 	}
@@ -101,6 +104,7 @@ func byLoss(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 		return best, err
 	}
 	p := best.Chosen()
+	best.Held = nil // by squares
 	d.Table.Follow(squares.Table)
 	if err := d.Parts.Winsorize(ctx, p.Kernels); err != nil {
 		return ifEnded(ctx, best), err
@@ -132,6 +136,7 @@ func byLoss(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	if r.cut = r.cut || best.cut; rows == nil {
 		return r, err
 	}
+	r.Held = nil              // of some of the samples
 	for i := range r.Points { // μ = λl stays
 		r.Points[i].Lambda *= float64(len(rows)) / float64(l)
 	}

@@ -381,3 +381,16 @@ func (out *Outputs) Weights(W blas.General) blas.General {
 	}
 	return Take(W, out.Live)
 }
+
+// OfAll are weights of rows, or those of cells of all targets where W has them of the targets that are learned.
+func (out *Outputs) OfAll(W blas.General) blas.General {
+	if W.Cols <= 1 || W.Cols == len(out.Names) {
+		return W
+	}
+	all := blas.NewGeneral(W.Rows, len(out.Names))
+	blas.Fill(all, 1)
+	for k, j := range out.Live {
+		blas.Copy(blas.View(all, 0, j, W.Rows, 1), blas.View(W, 0, k, W.Rows, 1))
+	}
+	return all
+}

@@ -1,5 +1,3 @@
-// This file predicts sets of classes and class probabilities, and calibrates these.
-
 package model
 
 import (
@@ -25,20 +23,19 @@ type Sets struct {
 
 // Probabilities turns outputs F (t×n) into probabilities, in place. By the logistic loss each output f is the log odds
 // of its class against all others, or of a target 1: σ(f), or σ(a·f + b) as [Model.Calibrate] has it, of classes
-// divided by the sum over them. Of a model of classes by squares that keeps folds they are softmax of slope·f.
-func (m *Model) Probabilities(F blas.General) error {
-	classes := m.Out.Classes != nil
+// divided by the sum over them. Of a model of classes by squares they are softmax of slope·f, by held-out rows.
+func (m *Model) Probabilities(ctx context.Context, F blas.General) error {
 	switch {
 	case m.LogOdds():
 		m.Out.Probabilities(F, m.Out.Calibration)
-	case !classes:
+	case m.Out.Classes == nil:
 		return fault.Input("the model has no probabilities: it was fitted neither on classes nor by the loss logistic")
-	case m.Folds == nil:
-		return fault.Input("the model has no probabilities: it keeps no folds to calibrate them by; fit it with " +
-			"interval folds, or by the loss logistic")
 	default:
-		Y, held, W := m.heldOutOfFolds()
-		softmaxes(F, F, slope(held, Y, W))
+		h, err := m.HeldOut(ctx)
+		if err != nil {
+			return err
+		}
+		softmaxes(F, F, slope(h.F, h.Y, h.W))
 	}
 	return nil
 }
@@ -46,68 +43,43 @@ func (m *Model) Probabilities(F blas.General) error {
 // LogOdds reports whether the outputs are log odds, those of the logistic loss.
 func (m *Model) LogOdds() bool { return m.Out.Loss == "logistic" }
 
-// ClassSets predicts sets of classes that hold the class of a new row with probability level or about it, by CV+
-// (Romano, Sesia, Candès, doi:10.48550/arXiv.2006.02544), with the score max_k f_k − f_y of class y: class y is in the
-// set of x unless level·(l + 1) or more of the samples have a lower score in the model of their fold than y has there
-// at x. The class predicted is always in it. F (t×n) gets the outputs.
+// ClassSets predicts sets of classes that hold the class of a new row with probability level or about it, with the
+// score max_k f_k − f_y of class y (Romano, Sesia, Candès, doi:10.48550/arXiv.2006.02544): class y is in the set of x
+// unless its score there is above that of rank ⌈level·(l + 1)⌉ of the held-out rows and their classes. The class
+// predicted is always in it. F (t×n) gets the outputs.
 func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64) (*Sets, error) {
-	q := Interval{Level: level, Method: CVPlus}
-	switch err := m.method(&q); {
+	switch {
 	case m.Out.Classes == nil:
 		return nil, fault.Input("the model was not fitted on classes")
-	case err != nil:
+	case !(level > 0 && level < 1):
+		return nil, fault.Input("sets of level %g: it must lie between 0 and 1", level)
+	}
+	h, err := m.HeldOut(ctx)
+	if err != nil {
 		return nil, err
 	}
+	held := make([]float64, h.F.Rows)
+	for i := range held {
+		row := blas.Row(h.F, i)
+		held[i] = slices.Max(row) - row[class(blas.Row(h.Y, i))]
+	}
+	r, err := rank(level, len(held))
+	if err != nil {
+		return nil, err
+	}
+	most := ofRank(held, meanOne(columns.RowWeights(h.Y, h.W), h.W), r)
 	if err := m.Predict(ctx, F, x); err != nil {
 		return nil, err
 	}
-	n := F.Cols
-	s := &Sets{P: blas.NewGeneral(F.Rows, n), In: make([][]bool, F.Rows)}
-	lower := blas.NewGeneral(F.Rows, n) // the mass of samples of a lower score
-	masses, total := make([][]float64, len(m.Folds)), 0
-	for k, f := range m.Folds {
-		masses[k] = columns.RowWeights(f.Y, f.W)
-		total += len(masses[k])
-	}
-	masses = m.masses(masses)
-	G := blas.NewGeneral(F.Rows, n)
-	for k, f := range m.Folds {
-		if err := f.Predict(ctx, G, x); err != nil {
-			return nil, err
-		}
-		scores := stepped(f.classScores(), masses[k])
-		for i := range G.Rows {
-			g, row := blas.Row(G, i), blas.Row(lower, i)
-			top := slices.Max(g)
-			for y, v := range g {
-				at, _ := slices.BinarySearch(scores.v, top-v)
-				row[y] += scores.upTo(at - 1) // behind −∞
-			}
-		}
-	}
-	if _, err := rank(level, total); err != nil {
-		return nil, err
-	}
+	s := &Sets{P: blas.Clone(F), In: make([][]bool, F.Rows)}
 	for i := range F.Rows {
-		f, low := blas.Row(F, i), blas.Row(lower, i)
-		s.In[i] = make([]bool, n)
+		f := blas.Row(F, i)
 		top := slices.Max(f)
-		for y, v := range f {
-			s.In[i][y] = v == top || low[y] < level*float64(total+1)
+		for _, v := range f {
+			s.In[i] = append(s.In[i], top-v <= most)
 		}
 	}
-	blas.Copy(s.P, F)
-	return s, m.Probabilities(s.P)
-}
-
-// classScores are max_k f_k − f_y of the samples left out and their class y.
-func (f *Fold) classScores() []float64 {
-	scores := make([]float64, f.F.Rows)
-	for i := range scores {
-		row := blas.Row(f.F, i)
-		scores[i] = slices.Max(row) - row[class(blas.Row(f.Y, i))]
-	}
-	return scores
+	return s, m.Probabilities(ctx, s.P)
 }
 
 // class is the one whose target is 1.
@@ -173,17 +145,15 @@ func slope(F, Y, W blas.General) float64 {
 }
 
 // Calibrate makes the probabilities of a model of the logistic loss σ(a·f + b) of its log odds f, with the pair a ≥ 0,
-// b that is the most likely for the samples left out of its folds (Platt, Advances in Large Margin Classifiers, 1999).
+// b that is the most likely for its held-out rows (Platt, Advances in Large Margin Classifiers, 1999).
 // A cell counts by its weight. One pair for all outputs keeps the order of the classes.
 func (m *Model) Calibrate() {
 	var f, y, w []float64
-	for _, fold := range m.Folds {
-		for i := range fold.Y.Rows {
-			for _, j := range m.Out.Live {
-				if v := fold.Y.Data[i*fold.Y.Stride+j]; !math.IsNaN(v) {
-					f, y = append(f, fold.F.Data[i*fold.F.Stride+j]), append(y, v)
-					w = append(w, columns.WeightAt(fold.W, i, j))
-				}
+	for i := range m.Held.Y.Rows {
+		for _, j := range m.Out.Live {
+			if v := m.Held.Y.Data[i*m.Held.Y.Stride+j]; !math.IsNaN(v) {
+				f, y = append(f, m.Held.F.Data[i*m.Held.F.Stride+j]), append(y, v)
+				w = append(w, columns.WeightAt(m.Held.W, i, j))
 			}
 		}
 	}

@@ -10,10 +10,9 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 )
 
-// Ends of conformal intervals are those of CV+ by its definition: of rank r among q_hi + s and, from above, q_lo − s
-// of the folds' quantiles and scores s.
+// Ends of conformal intervals are q_lo − s and q_hi + s, s being the score of rank r among those of held-out rows.
 func TestConformalEnds(t *testing.T) {
-	const rows, targets, q, folds, level = 40, 2, 3, 4, 0.8
+	const rows, held, targets, q, level = 40, 60, 2, 3, 0.8
 	rng := rand.New(rand.NewPCG(3, 3))
 	m := &Model{Out: &columns.Outputs{
 		Quantiles: []float64{0.1, 0.5, 0.9}, Names: make([]string, targets*q), Loss: "quantile:0.1,0.5,0.9",
@@ -31,48 +30,41 @@ func TestConformalEnds(t *testing.T) {
 		}
 		return A
 	}
-	predictions := make([]blas.General, folds)
-	for k := range folds {
-		f := Fold{F: draw(15 + k), Y: blas.NewGeneral(15+k, targets*q)}
-		for i := range f.Y.Rows {
-			for j := range targets {
-				y := rng.NormFloat64()
-				if rng.IntN(5) == 0 {
-					y = math.NaN()
-				}
-				for c := range q {
-					blas.Row(f.Y, i)[q*j+c] = y
-				}
+	h := &HeldOut{F: draw(held), Y: blas.NewGeneral(held, targets*q)}
+	for i := range held {
+		for j := range targets {
+			y := rng.NormFloat64()
+			if rng.IntN(5) == 0 {
+				y = math.NaN()
+			}
+			for c := range q {
+				blas.Row(h.Y, i)[q*j+c] = y
 			}
 		}
-		m.Folds, predictions[k] = append(m.Folds, f), draw(rows)
 	}
+	m.Held = h
+	m.In = new(columns.Inputs)
 	asked := Interval{Level: level}
-	if err := m.intervals(&asked, rows); err != nil || asked.Method != Conformal {
+	if err := m.check(&asked, rows); err != nil || asked.Method != Conformal {
 		t.Fatal(asked, err)
 	}
-	searches, err := m.searches(t.Context(), asked, rows)
-	if err != nil {
+	F, lo, hi := draw(rows), blas.NewGeneral(rows, targets), blas.NewGeneral(rows, targets)
+	if err := m.around(t.Context(), F, lo, hi, blas.General{}, asked); err != nil {
 		t.Fatal(err)
 	}
-	lo, hi := blas.NewGeneral(rows, targets), blas.NewGeneral(rows, targets)
-	combine(m.sides(level), draw(rows), lo, hi, searches, predictions, nil)
-	for i := range rows {
-		for j := range targets {
-			var below, above []float64
-			for k, f := range m.Folds {
-				p := blas.Row(predictions[k], i)[q*j:]
-				for a := range f.Y.Rows {
-					y, own := blas.Row(f.Y, a)[q*j], blas.Row(f.F, a)[q*j:]
-					if s := math.Max(own[0]-y, y-own[2]); !math.IsNaN(s) {
-						below, above = append(below, p[0]-s), append(above, p[2]+s)
-					}
-				}
+	for j := range targets {
+		var scores []float64
+		for a := range held {
+			y, own := blas.Row(h.Y, a)[q*j], blas.Row(h.F, a)[q*j:]
+			if s := math.Max(own[0]-y, y-own[2]); !math.IsNaN(s) {
+				scores = append(scores, s)
 			}
-			slices.Sort(below)
-			slices.Sort(above)
-			r := int(math.Ceil(level * float64(len(above)+1)))
-			a, b := below[len(below)-r], above[r-1]
+		}
+		slices.Sort(scores)
+		s := scores[int(math.Ceil(level*float64(len(scores)+1)))-1]
+		for i := range rows {
+			f := blas.Row(F, i)[q*j:]
+			a, b := f[0]-s, f[2]+s
 			if a > b {
 				a = (a + b) / 2
 				b = a

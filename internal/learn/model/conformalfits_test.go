@@ -84,11 +84,10 @@ func TestBadConformal(t *testing.T) {
 		says string
 	}{
 		{one, iokl.IntervalOptions{}, "between two quantiles"},
-		{none, iokl.IntervalOptions{}, "interval folds"},
+		{none, iokl.IntervalOptions{Level: 0.99}, "too few"},
 		{two, iokl.IntervalOptions{Method: "cv+"}, "have conformal"},
-		{two, iokl.IntervalOptions{Local: true}, "widths of their own"},
 		{two, iokl.IntervalOptions{Level: 0.99}, "too few"},
-		{squares, iokl.IntervalOptions{Method: "conformal"}, "have cv+ | jackknife+"},
+		{squares, iokl.IntervalOptions{Method: "conformal"}, "have held-out | cv+ | jackknife+"},
 	} {
 		_, err := c.m.PredictInterval(t.Context(), X, c.opt)
 		if !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), c.says) {

@@ -1,5 +1,3 @@
-// This file has the ways to intervals, and the predictions without a fold that some of them come from.
-
 package model
 
 import (
@@ -8,7 +6,9 @@ import (
 	"math"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/order"
@@ -17,19 +17,14 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 )
 
-// Fold is a model that was learned without some of the samples, and what it predicts for them.
-type Fold struct {
-	*Model
-	Rows []int // samples left out
-	// the target of each of their outputs, NaN where missing, and the predictions, in the units of the data
-	Y, F blas.General
-	W    blas.General // weights of Y, by cells or rows; without Data 1
-}
-
 // The ways to intervals.
 const (
-	CVPlus        = "cv+"
-	JackknifePlus = "jackknife+"
+	Split         = "held-out"   // around the prediction, by a quantile of held-out residuals
+	CVPlus        = "cv+"        // by the models without each fold
+	JackknifePlus = "jackknife+" // by refits without each row in closed form
+	// Conformal is Split of two quantiles that the model predicts, with the score max(q_lo − y, y − q_hi) in the place
+	// of a residual (Romano, Patterson, Candès, doi:10.48550/arXiv.1905.03222).
+	Conformal = "conformal"
 )
 
 // Interval says which intervals are asked for, as IntervalOptions of the root package does.
@@ -45,21 +40,39 @@ type Interval struct {
 // ends keeps what intervals derive from a model, once for all predictions.
 type ends struct {
 	mutex    sync.Mutex
-	lists    map[compared][]residuals // of CV+
-	closed   *closed
-	estimate *closed // by neighbours or random functions
+	widths   map[compared][]float64 // of intervals around predictions
+	exact    *known
+	estimate *known   // by neighbours or random functions
+	held     *HeldOut // refits without each row, of a model that keeps no others
 }
 
-// compared is what residuals depend on as an Interval compares them.
+// compared is what widths depend on.
 type compared struct {
 	local, joint bool
-	level        float64 // of quantiles, which it chooses
+	level        float64
 }
 
-// residuals are the sizes of the residuals of one target, by fold as a [list] has them.
-type residuals struct {
-	folds []steps
-	count int
+// sides are the outputs of which intervals are made: of target j output each·j + low below and each·j + high above.
+type sides struct{ each, low, high int }
+
+// sides are those of intervals of the level: of quantiles the pair whose distance is nearest to it, of several such
+// pairs the most symmetric one.
+func (m *Model) sides(level float64) sides {
+	tau := m.Out.Quantiles
+	if tau == nil {
+		return sides{each: 1}
+	}
+	s, best, skew := sides{each: len(tau)}, math.Inf(1), math.Inf(1)
+	for a := range tau {
+		for b := a + 1; b < len(tau); b++ {
+			off, lean := math.Abs(tau[b]-tau[a]-level), math.Abs(tau[b]+tau[a]-1)
+			const same = 1e-9 // of numbers that differ by rounding
+			if off < best-same || off < best+same && lean < skew {
+				s.low, s.high, best, skew = a, b, off, lean
+			}
+		}
+	}
+	return s
 }
 
 // rank is that of the end of an interval among the residuals, from 1:
@@ -71,6 +84,32 @@ func rank(level float64, count int) (int, error) {
 			level, math.Ceil(level/(1-level)))
 	}
 	return r, nil
+}
+
+// ofRank is the least of some values at or below which there is so much of their masses, which have the mean 1; nil
+// masses are 1 each.
+func ofRank(values, masses []float64, rank int) float64 {
+	if masses == nil {
+		return order.Select(values, rank-1)
+	}
+	stat.SortWeighted(values, masses)
+	const roundoff = 1e-9 // of sums of masses, relative
+	var sum float64
+	for i, w := range masses {
+		if sum += w; sum >= float64(rank)-roundoff*float64(len(values)) {
+			return values[i]
+		}
+	}
+	return values[len(values)-1]
+}
+
+// meanOne scales masses to the mean 1; nil where W has no Data.
+func meanOne(masses []float64, W blas.General) []float64 {
+	if W.Data == nil {
+		return nil
+	}
+	floats.Scale(float64(len(masses))/floats.Sum(masses), masses)
+	return masses
 }
 
 // weigh checks the weights of so many rows and targets.
@@ -96,85 +135,168 @@ func (q *Interval) weigh(rows, targets int) error {
 	return nil
 }
 
-// widen multiplies what sizes are multiplied by at rows from first on by 1/√w.
-func (q *Interval) widen(scale blas.General, first int) {
-	if q.weights.Data == nil {
-		return
-	}
-	for i := range scale.Rows {
-		row := blas.Row(scale, i)
-		for j := range row {
-			row[j] /= math.Sqrt(columns.WeightAt(q.weights, first+i, j))
-		}
-	}
-}
-
 // HasFolds reports whether the model can give intervals of CV+.
 func (m *Model) HasFolds() bool { return len(m.Folds) > 0 }
 
-// Closed reports whether the model gives intervals of jackknife+, from what it keeps of its rows.
-func (m *Model) Closed() bool { return m.oneL() != nil && m.AllTargets() }
-
-// method is the way to the intervals asked for.
-func (m *Model) method(q *Interval) error {
-	if q.Level = cmp.Or(q.Level, defaults.IntervalLevel); !(q.Level > 0 && q.Level < 1) {
-		return fault.Input("intervals of level %g: it must lie between 0 and 1", q.Level)
-	}
-	if m.Out.Quantiles != nil {
-		return m.conformal(q)
-	}
-	closed := m.Closed()
-	if q.Method == "" && !m.HasFolds() && closed {
-		q.Method = JackknifePlus
-	}
-	if err := fault.Choice("kind of interval", &q.Method, []string{CVPlus, JackknifePlus}); err != nil {
-		return err
-	}
-	if q.Local && m.Spread != nil {
-		return fault.Input("the noise was learned, and widths of intervals follow it: leave out local widths")
-	}
-	if q.Method == CVPlus && !m.HasFolds() {
-		other := ""
-		if closed {
-			other = ", or ask for " + JackknifePlus
-		}
-		return fault.Input("the model keeps no models of folds: fit it with interval folds%s", other)
-	}
-	return nil
-}
-
-// intervals is the way to intervals of the targets of so many rows.
-func (m *Model) intervals(q *Interval, rows int) error {
+// check completes q for intervals of the targets of so many rows.
+func (m *Model) check(q *Interval, rows int) error {
 	if err := q.weigh(rows, len(m.Out.Names)/max(1, len(m.Out.Quantiles))); err != nil {
 		return err
 	}
-	if m.LogOdds() {
+	if q.Level = cmp.Or(q.Level, defaults.IntervalLevel); !(q.Level > 0 && q.Level < 1) {
+		return fault.Input("intervals of level %g: it must lie between 0 and 1", q.Level)
+	}
+	ways := []string{Split, CVPlus, JackknifePlus}
+	if m.Out.Quantiles != nil {
+		ways = []string{Conformal}
+	}
+	if err := fault.Choice("kind of interval", &q.Method, ways); err != nil {
+		return err
+	}
+	switch {
+	case m.LogOdds():
 		return fault.Input("the outputs are log odds by the loss logistic, and a target is none: ask for " +
 			"probabilities or, of classes, for sets of them")
+	case q.Method == Conformal && len(m.Out.Quantiles) < 2:
+		return fault.Input("intervals lie between two quantiles, and the model has the loss %s alone: fit it by "+
+			"quantile:0.05,0.95 or another list", m.Out.Loss)
+	case q.Method == CVPlus && !m.HasFolds():
+		return fault.Input("the model keeps no models of folds: fit it with interval folds, or leave out %s", CVPlus)
+	case m.In == nil && q.Local:
+		return fault.Input("cross-Gram matrices do not say k(x,x), the variance before any row is known: a model of " +
+			"Gram matrices has intervals of widths that are not local")
+	case m.In == nil && q.Method == JackknifePlus:
+		return fault.Input("a model of Gram matrices keeps no kernels between training rows: it has intervals by %s "+
+			"and %s", Split, CVPlus)
 	}
-	return m.method(q)
+	return nil
 }
 
 // Intervals writes the predictions for the rows of x to F (t×n), and the ends of the intervals of targets to lo and hi
 // (t×n, for quantiles t×n/q), by slabs of rows.
 func (m *Model) Intervals(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
-	if err := m.intervals(&q, x.Rows); err != nil {
-		return err
-	}
 	if m.In == nil {
 		return fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
 	}
-	if q.Method != JackknifePlus {
-		return m.crossIntervals(ctx, F, lo, hi, x, q)
+	if err := m.check(&q, x.Rows); err != nil {
+		return err
 	}
 	if err := m.Predict(ctx, F, x); err != nil {
 		return err
 	}
-	if err := m.jackknife(ctx, F, lo, hi, x, q); err != nil {
+	way := m.around
+	switch q.Method {
+	case CVPlus:
+		way = m.crossIntervals
+	case JackknifePlus:
+		way = m.jackknife
+	}
+	if err := way(ctx, F, lo, hi, x, q); err != nil {
 		return err
 	}
-	include(lo, hi, F)
+	if m.Out.Quantiles == nil {
+		include(lo, hi, F)
+	}
 	return nil
+}
+
+// around are the intervals around the predictions F by the quantile of held-out residuals, in units of the deviation
+// there where widths are local or the noise was learned. x has no rows for a model of Gram matrices.
+func (m *Model) around(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
+	width, err := m.widths(ctx, q)
+	if err != nil {
+		return err
+	}
+	U := blas.NewGeneral(F.Rows, F.Cols)
+	switch {
+	case m.Spread != nil:
+		err = m.Spread.Deviations(ctx, U, x)
+	case q.Local && m.Out.Quantiles == nil:
+		var k *known
+		if k, err = m.uncertain(ctx); err == nil {
+			err = m.deviations(ctx, k, U, x, nil)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	by := m.sides(q.Level)
+	for i := range F.Rows {
+		f, a, b := blas.Row(F, i), blas.Row(lo, i), blas.Row(hi, i)
+		for j, w := range width {
+			w *= unit(U.Data[i*U.Stride+by.each*j], columns.WeightAt(q.weights, i, j), m.Spread != nil)
+			a[j], b[j] = f[by.each*j+by.low]-w, f[by.each*j+by.high]+w
+		}
+	}
+	if by.each > 1 {
+		uncross(lo, hi)
+	}
+	return ctx.Err()
+}
+
+// widths are, of each target, the quantile of the scores of held-out rows in their units, by the weights of the rows.
+func (m *Model) widths(ctx context.Context, q Interval) ([]float64, error) {
+	key := compared{q.Local, q.Joint, q.Level}
+	m.ends.mutex.Lock()
+	width, ok := m.ends.widths[key]
+	m.ends.mutex.Unlock()
+	if ok {
+		return width, nil
+	}
+	h, err := m.HeldOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	by := m.sides(q.Level)
+	S := scores(h.F, h.Y, by)
+	U, err := m.units(ctx, h, q, S.Cols)
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range U.Data {
+		S.Data[i] /= u
+	}
+	if q.Joint {
+		join([]blas.General{S})
+	}
+	for j := range S.Cols {
+		values, masses := column(S, h.W, j, by.each*j)
+		r, err := rank(q.Level, len(values))
+		if err != nil {
+			return nil, err
+		}
+		width = append(width, ofRank(values, meanOne(masses, h.W), r))
+	}
+	m.ends.mutex.Lock()
+	defer m.ends.mutex.Unlock()
+	if m.ends.widths == nil {
+		m.ends.widths = map[compared][]float64{}
+	}
+	m.ends.widths[key] = width
+	return width, nil
+}
+
+// column is the numbers of column j of S, and the weights of the rows in column k of W.
+func column(S, W blas.General, j, k int) (values, masses []float64) {
+	for i := range S.Rows {
+		if v := S.Data[i*S.Stride+j]; !math.IsNaN(v) {
+			values, masses = append(values, v), append(masses, columns.WeightAt(W, i, k))
+		}
+	}
+	return values, masses
+}
+
+// uncross puts the middle for both ends where lo is above hi.
+func uncross(lo, hi blas.General) {
+	for i := range lo.Rows {
+		a, b := blas.Row(lo, i), blas.Row(hi, i)
+		for j := range a {
+			if a[j] > b[j] {
+				a[j] += (b[j] - a[j]) / 2
+				b[j] = a[j]
+			}
+		}
+	}
 }
 
 // include widens intervals that do not hold the prediction, which loses no coverage.
@@ -207,43 +329,30 @@ func (m *Model) PredictGramIntervals(
 	if len(cross) > 0 {
 		rows = cross[0].Rows
 	}
-	if err := m.intervals(&q, rows); err != nil {
+	if err := m.check(&q, rows); err != nil {
 		return F, lo, hi, err
-	}
-	if q.Method == JackknifePlus || q.Local {
-		return F, lo, hi, fault.Input("a model of Gram matrices has intervals by %s, of widths that are not local",
-			CVPlus)
-	}
-	if len(cross) != len(m.Eta) {
-		return F, lo, hi, fault.Input("%d cross-Gram matrices for %d kernels: intervals take all of them", len(cross),
-			len(m.Eta))
 	}
 	if F, err = m.PredictGram(cross); err != nil {
 		return F, lo, hi, err
 	}
-	searches, err := m.searches(ctx, q, F.Rows)
-	if err != nil {
-		return F, lo, hi, err
-	}
 	by := m.sides(q.Level)
 	lo, hi = blas.NewGeneral(F.Rows, F.Cols/by.each), blas.NewGeneral(F.Rows, F.Cols/by.each)
+	if q.Method != CVPlus {
+		err = m.around(ctx, F, lo, hi, blas.General{}, q)
+		return F, lo, hi, err
+	}
+	if len(cross) != len(m.Eta) {
+		return F, lo, hi, fault.Input("%d cross-Gram matrices for %d kernels: intervals by %s take all of them",
+			len(cross), len(m.Eta), CVPlus)
+	}
 	predictions := make([]blas.General, len(m.Folds))
 	for k, f := range m.Folds {
 		if predictions[k], err = f.PredictGram(f.kept(m, cross)); err != nil {
 			return F, lo, hi, err
 		}
 	}
-	var scales []blas.General
-	for range m.Folds {
-		if q.weights.Data != nil {
-			scale := blas.NewGeneral(F.Rows, F.Cols)
-			blas.Fill(scale, 1)
-			q.widen(scale, 0)
-			scales = append(scales, scale)
-		}
-	}
-	combine(by, F, lo, hi, searches, predictions, scales)
-	return F, lo, hi, ctx.Err()
+	err = m.combine(ctx, F, lo, hi, predictions, nil, 0, q)
+	return F, lo, hi, err
 }
 
 // kept are the columns of cross-Gram matrices that belong to the samples of the fold's model.
@@ -256,35 +365,58 @@ func (f *Fold) kept(m *Model, cross []blas.General) []blas.General {
 	return part
 }
 
-// HeldOut are training targets and what was predicted for them by models that had not seen them: those without a
-// fold, or refits without each row, at the kernels, weights and L that all rows chose, where no folds are kept. A
-// missing target is NaN. W are the weights, of cells or rows, without Data 1. folds is 0 for refits.
-func (m *Model) HeldOut(ctx context.Context) (Y, F, W blas.General, folds int, err error) {
-	if m.HasFolds() {
-		Y, F, W = m.heldOutOfFolds()
-		return Y, F, W, len(m.Folds), nil
-	}
-	n := len(m.Out.Names)
-	r, err := m.LeaveOut(ctx)
-	if err != nil {
-		return Y, F, W, 0, err
-	}
-	R := r.Residuals.RawMatrix()
-	Y, F = blas.NewGeneral(m.Y.Rows, n), blas.NewGeneral(m.Y.Rows, n)
-	m.Out.Restore(Y, m.Y)
-	for i, v := range Y.Data {
-		F.Data[i] = v - R.Data[i]
-	}
-	return Y, F, W, 0, nil
-}
-
-// heldOutOfFolds are HeldOut of the folds.
-func (m *Model) heldOutOfFolds() (Y, F, W blas.General) {
-	for _, f := range m.Folds {
-		Y, F = columns.Under(Y, f.Y), columns.Under(F, f.F)
-		if f.W.Data != nil {
-			W = columns.Under(W, f.W)
+// join puts in place of the residuals of a sample the largest of them, in units of the root mean square
+// of the residuals of each output.
+func join(sizes []blas.General) {
+	n := sizes[0].Cols
+	unit, count := make([]float64, n), make([]float64, n)
+	for _, s := range sizes {
+		for i := range s.Rows {
+			for j, v := range blas.Row(s, i) {
+				if !math.IsNaN(v) {
+					unit[j] = math.Hypot(unit[j], v)
+					count[j]++
+				}
+			}
 		}
 	}
-	return Y, F, W
+	for j := range unit {
+		unit[j] /= math.Sqrt(max(count[j], 1))
+	}
+	for _, s := range sizes {
+		for i := range s.Rows {
+			row, top := blas.Row(s, i), math.Inf(-1)
+			for j, v := range row {
+				if unit[j] > 0 && v > top*unit[j] { // false for NaN
+					top = v / unit[j]
+				}
+			}
+			for j, v := range row {
+				if !math.IsNaN(v) && unit[j] > 0 {
+					row[j] = top * unit[j]
+				}
+			}
+		}
+	}
 }
+
+// Deviations writes the standard deviations exp(f/2) to dst (t×n), f being what m predicts for the rows of x: the
+// logarithm of the variance.
+func (m *Model) Deviations(ctx context.Context, dst, x blas.General) error {
+	err := m.Predict(ctx, dst, x)
+	Deviations(dst)
+	return err
+}
+
+// Deviations turns logarithms of variances into standard deviations, in place.
+func Deviations(a blas.General) {
+	for i := range a.Rows {
+		row := blas.Row(a, i)
+		for j, v := range row {
+			row[j] = math.Exp(v / 2)
+		}
+	}
+}
+
+// Closed reports whether the model keeps of its rows what refits without each are made of.
+func (m *Model) Closed() bool { return m.oneL() != nil && m.AllTargets() }

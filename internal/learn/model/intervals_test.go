@@ -62,10 +62,13 @@ func TestIntervals(t *testing.T) {
 		lo, hi float64
 		joint  bool
 	}{
-		{"cv+", iokl.IntervalOptions{}, 0.85, 0.97, false},
-		{"cv+ 0.5", iokl.IntervalOptions{Level: 0.5}, 0.4, 0.62, false},
-		{"cv+ local", iokl.IntervalOptions{Local: true}, 0.85, 0.97, false},
-		{"cv+ joint", iokl.IntervalOptions{Joint: true}, 0.85, 0.97, true},
+		{"held-out", iokl.IntervalOptions{}, 0.85, 0.97, false},
+		{"held-out local", iokl.IntervalOptions{Local: true}, 0.85, 0.97, false},
+		{"held-out joint", iokl.IntervalOptions{Joint: true}, 0.85, 0.97, true},
+		{"cv+", iokl.IntervalOptions{Method: "cv+"}, 0.85, 0.97, false},
+		{"cv+ 0.5", iokl.IntervalOptions{Level: 0.5, Method: "cv+"}, 0.4, 0.62, false},
+		{"cv+ local", iokl.IntervalOptions{Local: true, Method: "cv+"}, 0.85, 0.97, false},
+		{"cv+ joint", iokl.IntervalOptions{Joint: true, Method: "cv+"}, 0.85, 0.97, true},
 		{"jackknife+", iokl.IntervalOptions{Method: "jackknife+"}, 0.85, 0.97, false},
 		{"jackknife+ local", iokl.IntervalOptions{Method: "jackknife+", Local: true}, 0.85, 0.97, false},
 		{"jackknife+ joint", iokl.IntervalOptions{Method: "jackknife+", Joint: true}, 0.85, 0.97, true},
@@ -154,7 +157,7 @@ func testCVPlus(
 		t.Fatal(err)
 	}
 	m = fittest.Loaded(t, m)
-	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level})
+	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level, Method: "cv+"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +253,6 @@ func TestIntervalErrors(t *testing.T) {
 		{"no folds", "keeps no models of folds", plain, iokl.IntervalOptions{Method: "cv+"}},
 		{"level too high", "120 residuals are too few", folds, iokl.IntervalOptions{Level: 0.999}},
 		{"level too high, jackknife+", "120 residuals are too few", plain, iokl.IntervalOptions{Level: 0.999}},
-		{"features", "need the training inputs", features, iokl.IntervalOptions{Method: "jackknife+"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := c.m.PredictInterval(context.Background(), X, c.opt)
@@ -259,8 +261,11 @@ func TestIntervalErrors(t *testing.T) {
 			}
 		})
 	}
-	if r, err := features.PredictInterval(context.Background(), X, iokl.IntervalOptions{}); err != nil || r == nil {
-		t.Errorf("cv+ of features: %v", err)
+	for _, method := range []iokl.IntervalMethod{"", "cv+", "jackknife+"} {
+		r, err := features.PredictInterval(context.Background(), X, iokl.IntervalOptions{Method: method})
+		if err != nil || r == nil {
+			t.Errorf("%q of features: %v", method, err)
+		}
 	}
 	if _, err := iokl.Fit(context.Background(), X, X, iokl.Options{Lambda: 1, IntervalFolds: 1}); !errors.Is(err,
 		iokl.ErrInput) {

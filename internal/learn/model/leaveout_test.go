@@ -27,7 +27,7 @@ func TestJackknifePlusAgainstRefits(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := X.Slice(l, l+5, 0, 4)
-	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level})
+	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level, Method: "jackknife+"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestLeaveOneOutAgainstRefits(t *testing.T) {
 		moved := mat.DenseCopyOf(Y.Slice(0, l, 0, 3))
 		for j := range 3 {
 			near(t, "residual", r.Residuals.At(i, j), Y.At(i, j)-P.At(0, j))
-			near(t, "influence", change.At(i, j), all.At(0, j)-at.At(0, j))
+			near(t, "influence", change.Changes.At(i, j), all.At(0, j)-at.At(0, j))
 			freedom += r.Leverages.At(i, j)
 			z := r.Residuals.At(i, j) / r.Deviations.At(i, j)
 			surprise += z * z / (3 * l)

@@ -108,6 +108,9 @@ func (l *loader) whole(w *wholeMeta, prefix string) *Model {
 		}
 		m.Folds = append(m.Folds, l.fold(m, w, k, prefix))
 	}
+	if m.Held == nil && l.err == nil {
+		m.Held = Join(m.Folds, 0)
+	}
 	return m
 }
 
@@ -211,7 +214,7 @@ func (l *loader) check(part string, err error) {
 // model reads a model of which the arrays have the prefix.
 func (l *loader) model(h *part, prefix string) *Model {
 	l.part, l.prefix = h, prefix
-	m := &Model{In: h.Inputs, Out: h.Outputs, Names: h.Kernels, Mu: h.Mu, Warnings: h.Warnings}
+	m := &Model{In: h.Inputs, Out: h.Outputs, Names: h.Kernels, Mu: h.Mu, Noise: h.Noise, Warnings: h.Warnings}
 	if m.Out == nil {
 		l.fail("its %s lacks outputs", metaName)
 		return m
@@ -237,7 +240,55 @@ func (l *loader) model(h *part, prefix string) *Model {
 	if l.err == nil && l.z.Has(l.prefix+residualsName) {
 		m.Estimate = l.estimate(len(m.Out.Live), m.L.Rank())
 	}
+	if h.Held != nil && l.err == nil {
+		m.Held = l.held(m, h.Held)
+	}
+	l.expect(h.Noise == nil || len(h.Noise) == len(m.Out.Live), "%d variances of noise for %d outputs", len(h.Noise),
+		len(m.Out.Live))
+	for _, v := range h.Noise {
+		l.expect(v > 0 && !math.IsInf(v, 1), "a variance of noise is %g", v)
+	}
 	return m
+}
+
+// held reads what was predicted for held-out rows.
+func (l *loader) held(m *Model, meta *heldMeta) *HeldOut {
+	n := len(m.Out.Names)
+	h := &HeldOut{
+		Rows: meta.Rows, Folds: meta.Folds, Y: general(l.array(heldObserved, 2, true)), F: l.matrix(heldPredicted),
+	}
+	optional := func(name string, cols int) (a blas.General) {
+		if l.err == nil && l.z.Has(l.prefix+name) {
+			a = l.matrix(name)
+			l.expect(a.Rows == len(h.Rows) && a.Cols == cols, "array %s is %d×%d, for %d held-out rows", name, a.Rows,
+				a.Cols, len(h.Rows))
+		}
+		return a
+	}
+	for _, a := range []blas.General{h.Y, h.F} {
+		l.expect(a.Rows == len(h.Rows) && a.Rows > 0 && a.Cols == n, "held-out predictions are %d×%d, for %d rows "+
+			"and %d outputs", a.Rows, a.Cols, len(h.Rows), n)
+	}
+	if l.err == nil && l.z.Has(l.prefix+heldWeights) {
+		h.W = l.matrix(heldWeights)
+		_, err := columns.CheckCellWeights(h.W, len(h.Rows), n)
+		l.check("", err)
+	}
+	if h.D = optional(heldDeviations, n); h.D.Data != nil {
+		for _, v := range h.D.Data {
+			l.expect(v > 0, "a deviation of the noise is %g", v)
+		}
+	}
+	if m.In != nil {
+		h.X = optional(heldInputs, len(m.In.Names))
+	}
+	l.expect(h.Folds >= 0, "%d folds", h.Folds)
+	samples := m.Coefficients()
+	for k, i := range h.Rows {
+		l.expect(i >= 0 && (samples == 0 || i < samples) && (k == 0 || i > h.Rows[k-1]), "held-out row %d of %d", i,
+			samples)
+	}
+	return h
 }
 
 // estimate reads the [Estimate] of n outputs that were learned, with r eigenvalues of L.

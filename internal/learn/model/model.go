@@ -30,8 +30,10 @@ type Model struct {
 	Warnings []string // lines about the data that a user should see
 	Origin   []byte   // what the program that fitted it noted, in JSON; nil for nothing
 
-	Mu    float64 // μ of the linear system that C solves; 0 where it is not known
-	Folds []Fold  // models without some of the samples; nil where none are kept
+	Mu    float64   // μ of the linear system that C solves; 0 where it is not known
+	Noise []float64 // variance of the noise of each learned output, in place of μ, of a model by likelihood
+	Held  *HeldOut  // held-out predictions; nil where none are kept
+	Folds []Fold    // models without some of the samples; nil where none are kept
 	// Spread is the logarithm of the variance of the noise of every target, as a model that keeps models without the
 	// same Folds; nil where the noise was not learned.
 	Spread *Model

@@ -82,25 +82,26 @@ func (b *Samples) many() bool {
 		!slices.ContainsFunc(b.dict, func(k kernel.Kernel) bool { return k.Center })
 }
 
-// uncertain is derive, but for models of many rows, whose residuals are those of some rows, and for those of targets
-// with missing or weighted cells, which have no residuals.
-func (m *Model) uncertain(ctx context.Context) (*closed, error) {
-	b, cells := m.oneL(), m.Y.Rows > 0 && !m.AllTargets()
-	if b == nil || !(m.Mu > 0) || !cells && !b.many() {
-		return m.derive(ctx)
+// uncertain is the posterior that deviations come from: exact, or of many rows or cells by neighbours or random
+// functions.
+func (m *Model) uncertain(ctx context.Context) (*known, error) {
+	b := m.oneL()
+	complete := m.Y.Rows == 0 || m.AllTargets()
+	if b == nil || b.Z.Data == nil || !(m.Mu > 0) || complete && !b.many() || !complete && m.cells() <= cellsAtMost {
+		return m.exact(ctx)
 	}
 	m.ends.mutex.Lock()
 	defer m.ends.mutex.Unlock()
 	if m.ends.estimate == nil {
 		estimate := m.approximate
-		if cells {
+		if !complete {
 			estimate = m.trial
 		}
-		c, err := estimate(ctx, b)
+		k, err := estimate(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		m.ends.estimate = c
+		m.ends.estimate = k
 	}
 	return m.ends.estimate, nil
 }
@@ -112,37 +113,58 @@ func (m *Model) Prepare(ctx context.Context, freedom []float64) error {
 		return nil
 	}
 	m.freedom = freedom
-	c, err := m.uncertain(ctx)
+	k, err := m.uncertain(ctx)
 	if err == nil {
-		m.Estimate = &Estimate{R: c.R, D: c.D, Sigma: c.sigma, Share: c.near.share}
+		m.Estimate = &Estimate{R: k.R, D: k.D, Sigma: k.sigma, Share: k.posterior.(*neighbours).share}
 	}
 	return err
 }
 
-// approximate is derive by neighbours.
-func (m *Model) approximate(ctx context.Context, b *Samples) (*closed, error) {
+// approximate is the posterior by neighbours.
+func (m *Model) approximate(ctx context.Context, b *Samples) (*known, error) {
 	near := &neighbours{Samples: b, rho: m.L.S, V: m.L.V, mu: m.Mu}
 	near.shifts = len(slices.Compact(slices.Clone(near.rho)))
 	near.share = slices.Repeat([]float64{1}, len(near.rho))
-	c := &closed{l: b.Z.Rows, near: near, means: b.silent()}
+	k := &known{posterior: near, means: b.silent()}
 	var err error
-	if c.cross, err = b.dict.Crossing(b.eta, b.Z, b.be); err != nil {
+	if near.cross, err = b.dict.Crossing(b.eta, b.Z, b.be); err != nil {
 		return nil, fault.From(err)
 	}
-	near.cross = c.cross
 	if err := near.invert(); err != nil {
 		return nil, err
 	}
-	if e := m.Estimate; e != nil {
-		c.R, c.D, c.sigma, near.share = e.R, e.D, e.Sigma, e.Share
-		return c, nil
-	}
-	if m.AllTargets() {
-		if err := c.residuals(ctx, m.Y, m.freedom); err != nil {
+	switch e := m.Estimate; {
+	case e != nil:
+		k.R, k.D, k.sigma, near.share = e.R, e.D, e.Sigma, e.Share
+	case m.AllTargets():
+		some, err := near.sample(ctx, m.Y, m.freedom)
+		if err != nil {
 			return nil, err
 		}
+		factor := some.factor()
+		floats.Scale(factor, near.share)
+		k.R, k.D, k.sigma = some.random.R, some.random.widths(factor), some.noise(factor)
+	case m.Held != nil:
+		k.R, k.rows = m.learnedResiduals(m.Held), m.Held.Rows
+		return k, k.measure(ctx, m)
 	}
-	return c, nil
+	k.rows = drawn(b.Z.Rows)[:k.R.Rows]
+	return k, nil
+}
+
+// drawn are random rows of l, residualRows of them at most.
+func drawn(l int) []int { return rand.New(rand.NewPCG(uint64(l), 0)).Perm(l)[:min(l, residualRows)] }
+
+func (s *neighbours) deviation(ctx context.Context, dst, Z blas.General) error {
+	return s.each(ctx, Z, nil, func(at int, v blas.General) {
+		s.outputs(blas.View(dst, at, 0, v.Rows, dst.Cols), v)
+	})
+}
+
+func (s *neighbours) without(ctx context.Context, dst blas.General, rows []int, _ blas.General) error {
+	v, err := s.variances(ctx, rows)
+	s.outputs(dst, v)
+	return err
 }
 
 // invert sets inverse.
@@ -159,18 +181,6 @@ func (s *neighbours) invert() error {
 	return nil
 }
 
-// residuals sets R and D of random rows, the noise, and the share of the variances that enters deviations.
-func (c *closed) residuals(ctx context.Context, Y blas.General, freedom []float64) error {
-	some, err := c.near.sample(ctx, Y, freedom)
-	if err != nil {
-		return err
-	}
-	factor := some.factor()
-	floats.Scale(factor, c.near.share)
-	c.R, c.D, c.sigma = some.random.R, some.random.widths(factor), some.noise(factor)
-	return nil
-}
-
 // sample refits the rows of largest residuals and random rows, each without itself. freedom is that of Prepare, which
 // tells the share; nil where it is not known.
 func (s *neighbours) sample(ctx context.Context, Y blas.General, freedom []float64) (*sampled, error) {
@@ -181,7 +191,7 @@ func (s *neighbours) sample(ctx context.Context, Y blas.General, freedom []float
 	}
 	slices.SortStableFunc(bySize, func(i, j int) int { return cmp.Compare(size[j], size[i]) })
 	heavy := bySize[:min(l, heavyRows)]
-	rows := rand.New(rand.NewPCG(uint64(l), 0)).Perm(l)[:min(l, residualRows)]
+	rows := drawn(l)
 	ofHeavy, err := s.variances(ctx, heavy)
 	if err != nil {
 		return nil, err
@@ -197,7 +207,7 @@ func (s *neighbours) sample(ctx context.Context, Y blas.General, freedom []float
 	for _, i := range heavy {
 		own[i] = true
 	}
-	return &sampled{E, s.without(E, heavy, ofHeavy), s.without(E, rows, ofRows), rows, own}, nil
+	return &sampled{E, s.refits(E, heavy, ofHeavy), s.refits(E, rows, ofRows), rows, own}, nil
 }
 
 func square(v float64) float64 { return v * v }
@@ -242,9 +252,9 @@ func (s *neighbours) variances(ctx context.Context, rows []int) (blas.General, e
 	return V, err
 }
 
-// without is the residuals of some rows without each of them, E_i·V·diag(1 + v)·Vᵀ and what L does not reach of E_i
+// refits is the residuals of some rows without each of them, E_i·V·diag(1 + v)·Vᵀ and what L does not reach of E_i
 // for the variances v_b of f₋ᵢ(x_i), the share of those given, and their deviations for noise 1.
-func (s *neighbours) without(E blas.General, rows []int, v blas.General) refits {
+func (s *neighbours) refits(E blas.General, rows []int, v blas.General) resampled {
 	be := blas.Or(s.be)
 	R, D := blas.TakeRows(E, rows), blas.NewGeneral(len(rows), E.Cols)
 	W := blas.Product(be, false, false, R, s.V)
@@ -255,7 +265,7 @@ func (s *neighbours) without(E blas.General, rows []int, v blas.General) refits 
 		}
 	}
 	blas.Gemm(be, false, true, 1, W, s.V, 1, R)
-	return refits{R, D}
+	return resampled{R, D}
 }
 
 // outputs writes to dst (t×live) the deviations that all rows leave of variances v (t×r) in the coordinates of V.

@@ -110,18 +110,18 @@ func TestNeighbours(t *testing.T) {
 		const fresh = 300
 		m, x, y := noisy(t, l, fresh, c.spec, c.noise, c.lambda)
 		b := m.Basis.(*Samples)
-		exact, err := m.derive(t.Context()) // of C = 0
+		of, err := m.decomposed(t.Context(), b) // of C = 0
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := exact.lo.At(b.CL, m.Mu); err != nil {
+		if err := of.lo.At(b.CL, m.Mu); err != nil {
 			t.Fatal(err)
 		}
 		m.L.MulRight(blas.Active(), b.CL, b.CL)
-		exact.means = nil
-		exact.lo.Residuals(exact.R)
-		exact.lo.Deviations(exact.D)
-		exact.noise()
+		exact := &known{posterior: of, R: of.residuals()}
+		if err := exact.measure(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
 		m.freedom = freedom(t, m)
 		start := time.Now()
 		near, err := m.approximate(t.Context(), b)
@@ -139,17 +139,17 @@ func TestNeighbours(t *testing.T) {
 		}
 		each := time.Since(start)
 		start = time.Now()
-		if err := near.cross.Mul(F, x, b.CL); err != nil {
+		if err := near.posterior.(*neighbours).cross.Mul(F, x, b.CL); err != nil {
 			t.Fatal(err)
 		}
 		gap := density(y, F, D, near.sigma) - density(y, F, want, exact.sigma)
 		t.Logf("%s: log density %.4f, of neighbours %+.4f; noise %.4g, of neighbours %.4g; share %.3g; %v to prepare, "+
 			"%v for %d rows, their prediction %v", c.spec, density(y, F, want, exact.sigma), gap, exact.sigma,
-			near.sigma, near.near.share, made, each, fresh, time.Since(start))
+			near.sigma, near.posterior.(*neighbours).share, made, each, fresh, time.Since(start))
 		if !(gap <= .05) {
 			t.Errorf("%s: log density differs by %g", c.spec, gap)
 		}
-		some, err := near.near.sample(t.Context(), m.Y, m.freedom)
+		some, err := near.posterior.(*neighbours).sample(t.Context(), m.Y, m.freedom)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestNeighboursKeepScratch(t *testing.T) {
 	rows := make([]int, l)
 	var before, after runtime.MemStats
 	for _, at := range []*runtime.MemStats{&before, &after} {
-		if _, err := near.near.variances(t.Context(), rows); err != nil {
+		if _, err := near.posterior.(*neighbours).variances(t.Context(), rows); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(at)
@@ -196,7 +196,7 @@ func TestNeighboursKeepScratch(t *testing.T) {
 func TestFactor(t *testing.T) {
 	for _, c := range []struct{ truth, least, most float64 }{{0, 0, .25}, {.1, .03, .5}, {1, 1, 1}, {30, 4, 64}} {
 		rng := rand.New(rand.NewPCG(8, 9))
-		s := &sampled{random: refits{blas.NewGeneral(residualRows, 2), blas.NewGeneral(residualRows, 2)}}
+		s := &sampled{random: resampled{blas.NewGeneral(residualRows, 2), blas.NewGeneral(residualRows, 2)}}
 		for i, d := range s.random.D.Data {
 			d = math.Exp(rng.NormFloat64())
 			s.random.D.Data[i], s.random.R.Data[i] = d, .1*math.Sqrt(1+c.truth*d*d)*rng.NormFloat64()
@@ -224,13 +224,16 @@ func TestNeighboursOfAll(t *testing.T) {
 	const l = nearRows + 1
 	m, _, _ := noisy(t, l, 1, "laplacian:all:median", .1, 1e-3)
 	b := m.Basis.(*Samples)
-	exact, err := m.derive(t.Context())
+	of, err := m.decomposed(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact.lo.Deviations(exact.D) // the model has C = 0, which stands for means
+	exact := &known{posterior: of, R: of.residuals()}
+	if err := exact.measure(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
 	near := &neighbours{
-		Samples: b, cross: exact.cross, rho: m.L.S, V: m.L.V, mu: m.Mu,
+		Samples: b, cross: of.cross, rho: m.L.S, V: m.L.V, mu: m.Mu,
 		share: []float64{1, 1},
 	}
 	if err := near.invert(); err != nil {

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -31,24 +33,27 @@ type paths struct {
 	E   []blas.General // Φ − Rᵀ·C·L, l×n each
 	own []float64      // diagonal of L
 	mu  float64
+
+	cross *kernel.Crossing
+	Z, W  blas.General // training inputs, and weights of the cells; without Data 1
 }
 
-// trial is derive for targets with missing or weighted cells, where b holds the rows.
-func (m *Model) trial(ctx context.Context, b *Samples) (*closed, error) {
+// trial is the posterior of targets with missing or weighted cells by random functions.
+func (m *Model) trial(ctx context.Context, b *Samples) (*known, error) {
 	l, n := b.Z.Rows, m.L.Dim()
 	if l > linop.KeepBoth {
 		return nil, fault.Input("deviations of targets with missing or weighted cells are for models of at most %d "+
 			"rows, and this one has %d", linop.KeepBoth, l)
 	}
 	be := blas.Or(b.be)
-	p := &paths{be: be, own: make([]float64, n), mu: m.Mu}
-	c := &closed{l: l, paths: p, means: b.silent(), sigma: make([]float64, n)}
+	p := &paths{be: be, own: make([]float64, n), mu: m.Mu, Z: b.Z, W: m.W}
+	c := &known{posterior: p, means: b.silent(), sigma: make([]float64, n)}
 	var err error
-	if c.cross, err = b.dict.Crossing(b.eta, b.Z, b.be); err != nil {
+	if p.cross, err = b.dict.Crossing(b.eta, b.Z, b.be); err != nil {
 		return nil, fault.From(err)
 	}
 	K := blas.NewGeneral(l, l)
-	if err := c.cross.Sum(K, b.Z); err != nil {
+	if err := p.cross.Sum(K, b.Z); err != nil {
 		return nil, fault.From(err)
 	}
 	if err := p.factor(K); err != nil {
@@ -93,6 +98,13 @@ func (m *Model) trial(ctx context.Context, b *Samples) (*closed, error) {
 			lo, hi = 0, n
 		}
 		c.sigma[j] = math.Sqrt(m.Mu * withoutCells(X, square, cells, lo, hi))
+	}
+	c.R = blas.NewGeneral(l, n)
+	for i := range c.R.Data {
+		c.R.Data[i] = math.NaN()
+		if s := square.Data[i]; cells.Has(i/n, i%n) && s > 0 {
+			c.R.Data[i] = X.Data[i] * (pathCount - 2) / s
+		}
 	}
 	for k := range n {
 		for a, rho := range m.L.S {
@@ -167,9 +179,37 @@ func (p *paths) draw(
 	return X, nil
 }
 
-// deviation writes to dst (t×n) the posterior deviation for noise 1 at t points. KX (t×l) is their kernels with the
-// training rows, which it overwrites, and kxx those with themselves.
-func (p *paths) deviation(ctx context.Context, dst, KX blas.General, kxx []float64) error {
+// without takes the targets of the row out of the deviation s there with them: s²/(1 − w·s²), as for one output.
+func (p *paths) without(ctx context.Context, dst blas.General, rows []int, _ blas.General) error {
+	err := p.deviation(ctx, dst, blas.TakeRows(p.Z, rows))
+	for a, i := range rows {
+		row := blas.Row(dst, a)
+		for j, s := range row {
+			w := columns.WeightAt(p.W, i, j)
+			row[j] = s / math.Sqrt(max(1-w*s*s, 0x1p-52))
+		}
+	}
+	return err
+}
+
+// deviation writes to dst (t×n) the posterior deviation for noise 1 at t points.
+func (p *paths) deviation(ctx context.Context, dst, Z blas.General) error {
+	for at := 0; at < Z.Rows; at += SlabRows {
+		rows := min(SlabRows, Z.Rows-at)
+		some, KX, kxx := blas.View(Z, at, 0, rows, Z.Cols), blas.NewGeneral(rows, p.R.Rows), make([]float64, rows)
+		if err := cmp.Or(p.cross.Sum(KX, some), p.cross.Diagonal(kxx, some)); err != nil {
+			return fault.From(err)
+		}
+		if err := p.project(ctx, blas.View(dst, at, 0, rows, dst.Cols), KX, kxx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// project is deviation for the kernels KX (t×l) of the points with the training rows, which it overwrites, and those
+// with themselves, kxx.
+func (p *paths) project(ctx context.Context, dst, KX blas.General, kxx []float64) error {
 	t, n := dst.Rows, dst.Cols
 	p.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, t, KX.Cols, 1, p.R.Data, p.R.Stride, KX.Data,
 		KX.Stride)

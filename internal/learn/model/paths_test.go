@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -39,20 +40,21 @@ func TestPaths(t *testing.T) {
 				cells = append(cells, [2]int{i, j})
 			}
 		}
-		c, err := m.uncertain(t.Context())
+		c, err := m.trial(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
+		cross := c.posterior.(*paths).cross
 
 		// A over the cells, its inverse, and the coefficients.
 		K, KX, kxx := blas.NewGeneral(l, l), blas.NewGeneral(fresh, l), make([]float64, fresh)
-		if err := c.cross.Sum(K, b.Z); err != nil {
+		if err := cross.Sum(K, b.Z); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.cross.Sum(KX, x); err != nil {
+		if err := cross.Sum(KX, x); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.cross.Diagonal(kxx, x); err != nil {
+		if err := cross.Diagonal(kxx, x); err != nil {
 			t.Fatal(err)
 		}
 		L := blas.NewGeneral(n, n)
@@ -88,8 +90,12 @@ func TestPaths(t *testing.T) {
 			}
 		}
 
-		D := blas.NewGeneral(fresh, n)
-		if err := c.deviation(t.Context(), D, x); err != nil {
+		of, err := m.cellwise(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		D, exact := blas.NewGeneral(fresh, n), blas.NewGeneral(fresh, n)
+		if err := cmp.Or(c.deviation(t.Context(), D, x), of.deviation(t.Context(), exact, x)); err != nil {
 			t.Fatal(err)
 		}
 		mean := 0.0
@@ -100,6 +106,9 @@ func TestPaths(t *testing.T) {
 					k.SetVec(p, KX.Data[i*l+a[0]]*L.Data[j*n+a[1]])
 				}
 				want := (kxx[i]*L.Data[j*n+j] - mat.Inner(k, &inverse, k)) / m.Mu
+				if v := exact.Data[i*n+j]; !(math.Abs(v*v-want) <= 1e-9*want) {
+					t.Errorf("%s: variance %d of output %d is %g by the factor, want %g", name, i, j, v*v, want)
+				}
 				ratio := D.Data[i*n+j] * D.Data[i*n+j] / want
 				if mean += ratio / (fresh * n); !(math.Abs(ratio-1) <= 4*math.Sqrt(2./pathCount)) {
 					t.Errorf("%s: variance %d of output %d is %g of the exact one", name, i, j, ratio)

@@ -10,11 +10,11 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// refits are residuals of some rows without each of them (rows×live), and the posterior deviations there for noise 1.
-type refits struct{ R, D blas.General }
+// resampled are residuals of some rows without each of them (rows×live), and the posterior deviations there for noise 1.
+type resampled struct{ R, D blas.General }
 
 // widths are √(1 + factor·D²).
-func (r refits) widths(factor float64) blas.General {
+func (r resampled) widths(factor float64) blas.General {
 	W := blas.Clone(r.D)
 	for i, d := range W.Data {
 		W.Data[i] = math.Sqrt(1 + factor*d*d)
@@ -27,7 +27,7 @@ func (r refits) widths(factor float64) blas.General {
 // tell how much larger the squares of the others are without their rows.
 type sampled struct {
 	E             blas.General // residuals of all rows with them
-	heavy, random refits       // of the rows of largest residuals, and of random ones
+	heavy, random resampled    // of the rows of largest residuals, and of random ones
 	rows          []int        // the random rows
 	own           []bool       // of each row: it is one of the heavy ones
 }

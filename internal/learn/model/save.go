@@ -40,6 +40,12 @@ import (
 //	residual_deviations   s×n    their deviations for noise 1
 //	noise                 n      standard deviations of the noise
 //	variance_share        r      part of the variances by neighbours that all rows leave
+//	held_observed,
+//	held_predicted        s×N    targets of s held-out rows, in the units of the data, NaN where missing, and what
+//	                             was predicted for them without them (optional)
+//	held_weights          s×N, s×1 their weights, of cells or of rows (where they have any)
+//	held_deviations       s×N    deviations of the noise there, where it was learned
+//	held_inputs           s×d    their inputs as the kernels see them (kind features)
 //
 // A model without the samples of fold k, from 1, has the same arrays with the prefix
 // fold<k>/, and beside them
@@ -56,8 +62,8 @@ const (
 	fileFormat = "iokl model"
 	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights;
 	// 6: kernels may see columns beside ranks, probabilities may be calibrated; 7: outputs may be points of an axis;
-	// 8: samples left out of folds may have weights
-	fileVersion = 8
+	// 8: samples left out of folds may have weights; 9: held-out predictions are kept without models of folds
+	fileVersion = 9
 	metaName    = "meta.json"
 )
 
@@ -67,6 +73,15 @@ const (
 	deviationsName = "residual_deviations"
 	noiseName      = "noise"
 	shareName      = "variance_share"
+)
+
+// Names of the arrays of a [HeldOut].
+const (
+	heldObserved   = "held_observed"
+	heldPredicted  = "held_predicted"
+	heldWeights    = "held_weights"
+	heldDeviations = "held_deviations"
+	heldInputs     = "held_inputs"
 )
 
 // meta is the JSON entry of a model file.
@@ -95,11 +110,19 @@ type part struct {
 	Inputs     *columns.Inputs   `json:"inputs,omitempty"`
 	Outputs    *columns.Outputs  `json:"outputs"`
 	Mu         float64           `json:"mu,omitempty"`
+	Noise      []float64         `json:"noise_variances,omitempty"` // in place of μ, by likelihood
+	Held       *heldMeta         `json:"held_out,omitempty"`
 	Warnings   []string          `json:"warnings,omitempty"`
 	// what Source keeps: kernels and maps of weight 0, and the sums
 	Idle     kernel.Dictionary `json:"idle,omitempty"`
 	IdleMaps rff.Maps          `json:"idle_maps,omitempty"`
 	Sums     []patternMeta     `json:"sums,omitempty"`
+}
+
+// heldMeta is what meta says about held-out predictions.
+type heldMeta struct {
+	Rows  []int `json:"rows"`  // their numbers
+	Folds int   `json:"folds"` // 0 for refits without each row
 }
 
 // foldMeta is what meta says about a model without some of the samples.
@@ -131,8 +154,10 @@ func (m *Model) leastVersion() int {
 		return slices.ContainsFunc(k.Knots, func(knots []float64) bool { return knots == nil })
 	}
 	switch {
-	case slices.ContainsFunc(m.Folds, func(f Fold) bool { return f.W.Data != nil }):
+	case m.Held != nil || m.Noise != nil:
 		return fileVersion
+	case slices.ContainsFunc(m.Folds, func(f Fold) bool { return f.W.Data != nil }):
+		return 8
 	case m.Out.Axis != nil:
 		return 7
 	case m.Out.Calibration != nil || slices.ContainsFunc(m.Basis.kernels(), besideRanks):
@@ -203,13 +228,25 @@ func (m *Model) describeWhole(prefix string) (w wholeMeta, members []member) {
 
 // describe is what a file keeps of the model, without its folds.
 func (m *Model) describe(prefix string) (part, []member) {
-	p := part{Kind: m.Basis.kind(), Kernels: m.Names, Inputs: m.In, Outputs: m.Out, Mu: m.Mu, Warnings: m.Warnings}
+	p := part{
+		Kind: m.Basis.kind(), Kernels: m.Names, Inputs: m.In, Outputs: m.Out, Mu: m.Mu, Noise: m.Noise,
+		Warnings: m.Warnings,
+	}
 	members := []member{vectorMember("eta", m.Eta), matrixMember("L_vectors", m.L.V), vectorMember("L_values", m.L.S)}
 	members = append(members, m.Basis.members(&p)...)
 	members = append(members, m.Source.members(&p)...)
 	if e := m.Estimate; e != nil {
 		members = append(members, matrixMember(residualsName, e.R), matrixMember(deviationsName, e.D),
 			vectorMember(noiseName, e.Sigma), vectorMember(shareName, e.Share))
+	}
+	if h := m.Held; h != nil {
+		p.Held = &heldMeta{h.Rows, h.Folds}
+		members = append(members, matrixMember(heldObserved, h.Y), matrixMember(heldPredicted, h.F))
+		for k, a := range []blas.General{h.W, h.D, h.X} {
+			if a.Data != nil {
+				members = append(members, matrixMember([]string{heldWeights, heldDeviations, heldInputs}[k], a))
+			}
+		}
 	}
 	for i := range members {
 		members[i].name = prefix + members[i].name

@@ -211,8 +211,8 @@ func TestLoadRefuses(t *testing.T) {
 			return b[:len(b)/2]
 		}), "not that of a model"},
 		"newer": {
-			rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 9`)),
-			"newer version (format 9, this program reads up to 8)",
+			rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 10`)),
+			"newer version (format 10, this program reads up to 9)",
 		},
 		"version 0": {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 0`)), "format 0"},
 		"scale of others": {
@@ -266,7 +266,7 @@ print(z["X"].shape, z["CL"].shape, z["eta"].sum(), json.loads(z["meta.json"])["v
 }
 
 // members are the arrays of a model file in the order of the arguments of FuzzDecode.
-var members = []string{"eta", "L_vectors", "L_values", "X", "CL", "WL", "Y", "gamma1", "H1"}
+var members = []string{"eta", "L_vectors", "L_values", "X", "CL", "WL", "Y", "gamma1", "H1", "held_observed", "held_predicted", "held_inputs"}
 
 // checksum is the one of meta.json: SHA-256 of the shape and the elements, little-endian.
 func checksum(a *npy.Array) string {
@@ -346,10 +346,13 @@ func FuzzDecode(f *testing.F) {
 		if _, err := fittest.Decode(assemble(f, text, parts)); err != nil {
 			f.Fatal(err) // the parts as they are make a model
 		}
-		f.Add(text, parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7], parts[8])
+		f.Add(text, parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7], parts[8],
+			parts[9], parts[10], parts[11])
 	}
-	f.Fuzz(func(t *testing.T, text, eta, V, S, X0, CL, WL, Y, gamma, H []byte) {
-		m, err := fittest.Decode(assemble(t, text, [][]byte{eta, V, S, X0, CL, WL, Y, gamma, H}))
+	f.Fuzz(func(t *testing.T, text, eta, V, S, X0, CL, WL, Y, gamma, H, held, predicted, inputs []byte) {
+		m, err := fittest.Decode(assemble(t, text, [][]byte{
+			eta, V, S, X0, CL, WL, Y, gamma, H, held, predicted, inputs,
+		}))
 		if err != nil {
 			if !errors.Is(err, iokl.ErrModel) {
 				t.Fatalf("error %v is no ErrModel", err)

@@ -92,7 +92,8 @@ func (m *Model) Compact() *Model {
 	}
 	return &Model{
 		In: m.In, Out: m.Out, Names: m.Names, Eta: m.Eta, L: m.L, Basis: m.Basis, Warnings: m.Warnings,
-		Origin: m.Origin, Mu: mu, Folds: m.Folds, Spread: m.Spread, Estimate: m.Estimate,
+		Origin: m.Origin, Mu: mu, Noise: m.Noise, Held: m.Held, Folds: m.Folds, Spread: m.Spread,
+		Estimate: m.Estimate,
 	}
 }
 

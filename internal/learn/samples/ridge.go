@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -24,6 +25,7 @@ type ridge struct {
 	inputs blas.General            // scaled: the rows to train on, then those to test on
 	test   blas.General            // targets of the rows to test on, as they are
 	testW  blas.General            // their weights
+	rows   []int                   // their numbers
 	sums   map[string]blas.General // what has been computed, by SPEC
 }
 
@@ -33,7 +35,7 @@ func (r *Rows) Ridge(fold int) (learn.Ridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &ridge{coded: c, opt: &r.opt, test: test, testW: rowsOf(r.w, split.Test), sums: map[string]blas.General{}}
+	g := &ridge{coded: c, opt: &r.opt, test: test, testW: rowsOf(r.w, split.Test), rows: split.Test, sums: map[string]blas.General{}}
 	Z, _, err := c.in.Apply(blas.TakeRows(r.x, split.Test))
 	if err != nil {
 		return nil, err
@@ -137,6 +139,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 		if all[i] = (learn.Errors{NMSE: math.NaN(), Accuracy: math.NaN()}); F.Data != nil {
 			r.out.Restore(P, F)
 			all[i] = learn.Judge(P, r.test, r.testW, r.out)
+			all[i].Held = &model.Fold{Rows: r.rows, Y: r.test, F: blas.Clone(P), W: r.testW}
 		}
 	}
 	parts := patterns(Y)

@@ -5,6 +5,7 @@ package samples
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -381,7 +382,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	if 2*len(known) < r.y.Rows || r.w.Cols > 1 || r.Loss().Kind != loss.Squared {
 		return r.Data(), nil
 	}
-	all := &sums.Survey{In: c.in, Sample: c.Z, Warnings: c.warnings}
+	all := &sums.Survey{In: c.in, Sample: c.Z, Warnings: c.warnings, Drawn: new(stream.Survey)}
 	if all.Dict, all.Weights, err = c.Resolve(ctx, specs); err != nil {
 		return learn.Data{}, err
 	}
@@ -395,6 +396,16 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 		some = known
 	}
 	X, Y, W := rowsOf(columns.Filled(r.x, r.w), some), rowsOf(r.y, some), rowsOf(r.w, some)
+	all.Drawn.Rows, all.Drawn.Read = int64(len(known)), int64(len(known))
+	places := rand.New(rand.NewPCG(r.opt.Seed, uint64(len(known)))).Perm(len(known))
+	places = places[:min(len(places), learn.DrawnRows)]
+	for _, i := range places {
+		all.Drawn.At = append(all.Drawn.At, stream.Place{Count: int64(i)})
+	}
+	all.Drawn.Sample, all.Drawn.Targets = blas.TakeRows(X, places), blas.TakeRows(Y, places)
+	if W.Data != nil {
+		all.Drawn.Weights = blas.TakeRows(W, places).Data
+	}
 	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Survey: all, Folds: f.Folds}
 	opt.FoldGroups = columns.Pick(f.Groups, known)
 	if len(X.Data) > 0 && &X.Data[0] != &r.x.Data[0] { // a copy, where cells or rows are missing or have weight 0

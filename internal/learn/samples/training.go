@@ -4,6 +4,7 @@ package samples
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -52,7 +53,9 @@ type training struct {
 }
 
 // Training is t as the set that a fit takes.
-func (t *training) Training() learn.Training { return learn.Training{Set: t, Samples: t} }
+func (t *training) Training() learn.Training {
+	return learn.Training{Set: t, Samples: t, Drawn: t.drawn}
+}
 
 // accumulate makes the feature maps of the dictionary and their sums over the rows of Z and Y.
 func (t *training) accumulate(ctx context.Context) (err error) {
@@ -80,6 +83,16 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 // only their sums: where cells are missing or have weights of their own, and for losses other than the squared one.
 func keepsRows(Y, W blas.General, l loss.Loss) bool {
 	return columns.Missing(Y) || W.Cols > 1 || l.Kind != loss.Squared
+}
+
+// drawn are random rows of a set of explicit features.
+func (t *training) drawn() (rows []int, X, Y, W blas.General) {
+	if t.maps == nil || t.w.Cols > 1 || t.opt.Columns.Loss.Kind != loss.Squared {
+		return nil, X, Y, W
+	}
+	rows = rand.New(rand.NewPCG(t.opt.Seed, uint64(t.Z.Rows))).Perm(t.Z.Rows)[:min(t.Z.Rows, learn.DrawnRows)]
+	slices.Sort(rows)
+	return rows, blas.TakeRows(t.Z, rows), blas.TakeRows(t.raw, rows), rowsOf(t.w, rows)
 }
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
@@ -215,7 +228,9 @@ func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, e
 	if err != nil {
 		return learn.Errors{}, err
 	}
-	return learn.Judge(f.F, t.test, t.testW, t.out), nil
+	e := learn.Judge(f.F, t.test, t.testW, t.out)
+	e.Held = &model.Fold{Rows: t.split.Test, Y: t.test, F: f.F, W: t.testW}
+	return e, nil
 }
 
 // Known is the training set of the rows Z, Y, inputs as the kernels of m see them and targets as m learns them, with

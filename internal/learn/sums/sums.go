@@ -53,8 +53,9 @@ type Survey struct {
 	// by which targets are brought near mean 0, scale 1 before they are summed; nil leaves them as they are
 	Out      *columns.Scaler
 	Dict     kernel.Dictionary
-	Weights  []float64    // of the kernels where they are not learned
-	Sample   blas.General // inputs as the kernels see them, which landmarks are taken from
+	Weights  []float64      // of the kernels where they are not learned
+	Sample   blas.General   // inputs as the kernels see them, which landmarks are taken from
+	Drawn    *stream.Survey // has random rows, where the rows were not surveyed here
 	Warnings []string
 }
 
@@ -98,7 +99,7 @@ func New(ctx context.Context, rows stream.Rows, opt Options) (*Data, error) {
 // prepare surveys the data, unless a checkpoint has told of them, and makes the feature maps.
 func (d *Data) prepare(ctx context.Context) (err error) {
 	if s := d.opt.Survey; s != nil {
-		d.survey, d.Survey = &stream.Survey{Rows: d.rows.Count, Read: d.rows.Count}, *s
+		d.survey, d.Survey = s.Drawn, *s
 		return d.plan(ctx)
 	}
 	if d.survey == nil {
@@ -387,16 +388,16 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 	if d.so.Patterns != nil {
 		var err error
 		t.space, t.F, err = bcd.NewPatterns(t.patterns(), blocks, d.opt.Backend)
-		return learn.Training{Set: t}, fault.From(err)
+		return learn.Training{Set: t, Drawn: t.drawn}, fault.From(err)
 	}
 	p := t.patterns()[0]
 	if !d.so.NoGamma {
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
-		return learn.Training{Set: t}, nil
+		return learn.Training{Set: t, Drawn: t.drawn}, nil
 	}
 	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.rows.Ranks)
 	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
-	return learn.Training{Set: t, Unread: func() error { return rowError(gram.Err()) }}, nil
+	return learn.Training{Set: t, Drawn: t.drawn, Unread: func() error { return rowError(gram.Err()) }}, nil
 }
 
 // HeldOut is the surveyed rows of the fold, their targets, and what m predicts for them.

@@ -3,6 +3,7 @@
 package sums
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -113,6 +114,27 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 	}
 	m.Remember(nil, t.data.maps)
 	return m
+}
+
+// drawn are rows of the survey.
+func (t *training) drawn() (rows []int, X, Y, W blas.General) {
+	s := t.data.survey
+	if len(s.At) != s.Sample.Rows { // a checkpoint of an older version keeps none
+		return nil, X, Y, W
+	}
+	places := make([]int, min(len(s.At), learn.DrawnRows))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(a, b int) int { return cmp.Compare(s.At[a].Count, s.At[b].Count) })
+	for _, i := range places {
+		rows = append(rows, int(s.At[i].Count))
+	}
+	X, _ = applied(t.data.In.Scaler, blas.TakeRows(s.Sample, places), X)
+	if s.Weights != nil {
+		W = blas.TakeRows(blas.Vector(s.Weights), places)
+	}
+	return rows, X, blas.TakeRows(s.Targets, places), W
 }
 
 // Source is the sums, for changes of the rows; nothing where Γ is not kept.
