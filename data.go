@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -235,36 +234,4 @@ func (opt *Options) chooseFeatures(ctx context.Context, rows stream.Rows, folds 
 		opt.CV.Lambdas = choose.LambdasAround(p.Lambda, float64(l)/float64(s.Sample.Rows))
 	}
 	return nil
-}
-
-// alive panics on a nil context, which nothing below looks for.
-func alive(ctx context.Context) {
-	if ctx == nil {
-		panic("iokl: a nil context")
-	}
-}
-
-// dims are those of m, 0×0 for nil and nil pointers.
-func dims(m mat.Matrix) (r, c int) {
-	if v := reflect.ValueOf(m); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return 0, 0
-	}
-	return m.Dims()
-}
-
-// raw is m as a row-major matrix, empty for nil; it may share m's memory.
-func raw(m mat.Matrix) blas.General {
-	r, c := dims(m)
-	if r == 0 || c == 0 {
-		return blas.General{}
-	}
-	return blas.Raw(m)
-}
-
-func raws(ms []mat.Matrix) []blas.General {
-	list := make([]blas.General, len(ms))
-	for j, m := range ms {
-		list[j] = raw(m)
-	}
-	return list
 }

@@ -224,9 +224,3 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 	}
 	return folds, err
 }
-
-// size is the number of samples of d.
-func size(d learn.Data) int {
-	l, _ := d.Size()
-	return l
-}

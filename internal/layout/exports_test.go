@@ -25,8 +25,20 @@ const mostMethods = 8
 // wide are the interfaces that may have more methods.
 var wide = []string{"blas.Backend"}
 
-// checked calls f with every package of the module, type-checked without its tests and without cgo.
-func checked(t *testing.T, f func(path string, files []*ast.File, p *types.Package, info *types.Info)) {
+// unit is a package of the module, type-checked without its tests and without cgo.
+type unit struct {
+	path  string // below the root
+	set   *token.FileSet
+	files []*ast.File
+	types *types.Package
+	info  types.Info
+}
+
+// file is the name of the file of id.
+func (u *unit) file(id *ast.Ident) string { return filepath.Base(u.set.Position(id.Pos()).Filename) }
+
+// units calls f with every package of the module.
+func units(t *testing.T, f func(u *unit)) {
 	t.Helper()
 	all := list(t, "-export", "-deps", "./...")
 	export := map[string]string{}
@@ -45,36 +57,37 @@ func checked(t *testing.T, f func(path string, files []*ast.File, p *types.Packa
 		if !own {
 			continue
 		}
-		var files []*ast.File
+		u := &unit{path: path, set: set, info: types.Info{
+			Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+			Uses: map[*ast.Ident]types.Object{},
+		}}
 		for _, name := range p.GoFiles {
 			file, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = append(files, file)
+			u.files = append(u.files, file)
 		}
-		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}}
-		config := types.Config{Importer: from}
-		checked, err := config.Check(p.ImportPath, set, files, info)
-		if err != nil {
+		config, err := types.Config{Importer: from}, error(nil)
+		if u.types, err = config.Check(p.ImportPath, set, u.files, &u.info); err != nil {
 			t.Fatal(err)
 		}
-		f(path, files, checked, info)
+		f(u)
 	}
 }
 
 // TestExported bounds what packages export.
 func TestExported(t *testing.T) {
 	counted := 0
-	checked(t, func(path string, _ []*ast.File, p *types.Package, _ *types.Info) {
-		most, bounded := mostExported[path]
+	units(t, func(u *unit) {
+		most, bounded := mostExported[u.path]
 		if !bounded {
 			return
 		}
 		counted++
-		names := slices.DeleteFunc(p.Scope().Names(), func(name string) bool { return !token.IsExported(name) })
+		names := slices.DeleteFunc(u.types.Scope().Names(), func(name string) bool { return !token.IsExported(name) })
 		if len(names) > most {
-			t.Errorf("package %s exports %d names, more than %d", path, len(names), most)
+			t.Errorf("package %s exports %d names, more than %d", u.path, len(names), most)
 		}
 	})
 	if counted != len(mostExported) {
@@ -85,15 +98,15 @@ func TestExported(t *testing.T) {
 // TestInterfaces bounds the methods of every interface of the module, named or not.
 func TestInterfaces(t *testing.T) {
 	most, found := 0, 0
-	checked(t, func(path string, files []*ast.File, _ *types.Package, info *types.Info) {
-		for _, file := range files {
+	units(t, func(u *unit) {
+		for _, file := range u.files {
 			name := "" // of the type declaration above
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.TypeSpec:
-					name = path + "." + n.Name.Name
+					name = u.path + "." + n.Name.Name
 				case *ast.InterfaceType:
-					methods := info.TypeOf(n).Underlying().(*types.Interface).NumMethods()
+					methods := u.info.TypeOf(n).Underlying().(*types.Interface).NumMethods()
 					if slices.Contains(wide, name) {
 						found++
 						return true
