@@ -1,4 +1,4 @@
-// This file holds the interface of backends, those of this build, and the active one.
+// The interface of backends, the backends of this build, and the active one.
 
 package blas
 

@@ -1,5 +1,3 @@
-// This file is the backend on the module's own kernels.
-
 package blas
 
 import (

@@ -1,4 +1,4 @@
-// This file multiplies by symmetric matrices that the native backend keeps packed.
+// Packed operators of the native backend.
 
 package blas
 

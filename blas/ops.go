@@ -1,4 +1,4 @@
-// This file holds the operations on matrices and vectors that need no backend, and short forms of those that do.
+// Operations on matrices and vectors that need no backend, and short forms of those that do.
 
 package blas
 

@@ -1,4 +1,4 @@
-// This file holds operators K·X with K packed once, for backends without a layout of their own.
+// Packed operators of backends without a layout of their own.
 
 package blas
 

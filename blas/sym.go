@@ -1,4 +1,4 @@
-// This file stores symmetric matrices as block rows of their lower triangle, in double or single precision.
+// Symmetric matrices as block rows of their lower triangle, in double or single precision.
 
 package blas
 

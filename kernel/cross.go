@@ -1,4 +1,4 @@
-// This file computes kernel values between new points and training points.
+// Kernel values between new points and training points.
 
 package kernel
 

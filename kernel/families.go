@@ -1,4 +1,4 @@
-// This file defines the kernels: of inner products, of distances, Matérn and rational quadratic ones.
+// Definitions of the kernels: of inner products, of distances, Matérn and rational quadratic ones.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file reads the FEATURES of a SPEC: which columns a kernel looks at.
+// The FEATURES of a SPEC: the columns that a kernel is a function of.
 
 package kernel
 

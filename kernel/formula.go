@@ -1,4 +1,4 @@
-// This file describes kernels as formulas.
+// Kernels as formulas.
 
 package kernel
 

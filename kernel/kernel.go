@@ -1,4 +1,4 @@
-// This file holds the types of a kernel and of a dictionary, and checks their parameters and data.
+// Kernels and dictionaries as types, and checks of their parameters and data.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file holds the registry of kernels and what it answers about them.
+// The registry of kernels.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file checks Gram matrices that a caller gives.
+// Checks of Gram matrices that a caller gives.
 
 package kernel
 

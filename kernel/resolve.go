@@ -1,4 +1,4 @@
-// This file turns a parsed SPEC and data into kernels with numbers for all parameters.
+// From a parsed SPEC and data to kernels with numbers for all parameters.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file reads and writes SPECs.
+// SPECs: their parts, parser and writer.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file picks, scales and combines the columns that a kernel looks at.
+// Selection, scaling and linear combination of the columns that a kernel is a function of.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file is the weighted sum of Gram matrices that are not kept one by one.
+// Weighted sums of Gram matrices that are not stored one by one.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file holds weights of cells, and operators between their roots.
+// Weights of cells, and operators between their square roots.
 
 package linop
 

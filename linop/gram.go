@@ -1,4 +1,4 @@
-// This file is the sum of a single Gram matrix that is kept in the layout of a backend alone.
+// A single Gram matrix that is stored in the packed layout of a backend alone.
 
 package linop
 

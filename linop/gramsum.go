@@ -1,4 +1,4 @@
-// This file is the weighted sum of Gram matrices that are stored.
+// Weighted sums of Gram matrices that are stored.
 
 package linop
 

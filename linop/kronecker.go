@@ -1,4 +1,4 @@
-// This file is the operator of ridge regression with a separable kernel, or a sum of them.
+// The operator of ridge regression with a separable kernel, or a sum of them.
 
 package linop
 

@@ -1,4 +1,4 @@
-// This file scales the rows and columns of a weighted sum.
+// Weighted sums with scaled rows and columns.
 
 package linop
 

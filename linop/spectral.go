@@ -1,4 +1,4 @@
-// This file holds positive semidefinite matrices by their eigenpairs, and makes orthonormal bases.
+// Positive semidefinite matrices by their eigenpairs, and orthonormal bases.
 
 package linop
 

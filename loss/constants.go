@@ -1,4 +1,4 @@
-// This file finds the constants that are added to columns of predictions.
+// Constants that are added to columns of predictions.
 
 package loss
 

@@ -1,4 +1,4 @@
-// This file is the l_p norm as a regularizer, with the projections on its ball.
+// The l_p norm, and projections on its ball.
 
 package regularizer
 

@@ -1,4 +1,4 @@
-// This file holds regularizers that tie weights to each other: groups and wedge.
+// Norms that tie weights to each other: groups and wedge.
 
 package regularizer
 

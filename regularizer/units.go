@@ -1,4 +1,4 @@
-// This file changes the units of penalties.
+// Penalties in other units of the kernels.
 
 package regularizer
 

@@ -1,4 +1,4 @@
-// This file holds feature maps: their description, how they are chosen, and how they transform rows.
+// Feature maps: their description, the choice of a map for a kernel, and the transform of rows.
 
 package rff
 

@@ -1,4 +1,4 @@
-// This file adds up the sums of rows in one pass.
+// The pass over the rows that adds up their sums.
 
 package stream
 

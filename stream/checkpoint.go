@@ -1,4 +1,4 @@
-// This file writes the state of a pass and reads it back.
+// Checkpoints of a pass.
 
 package stream
 

@@ -1,4 +1,4 @@
-// This file multiplies by the Gram matrix of the features in a pass over the rows.
+// Products with the Gram matrix of the features, each in a pass over the rows.
 
 package stream
 

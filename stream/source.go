@@ -1,4 +1,4 @@
-// This file hands out rows in blocks, from memory, in shares for ranks, and read ahead.
+// Sources of blocks of rows: from memory, in shares for ranks, and read ahead.
 
 package stream
 

@@ -1,5 +1,5 @@
-// This file holds the sums of a set of rows, combines them, also over the ranks of a parallel job, and lists which
-// targets rows observe.
+// Sums of a set of rows, their combination, also over the ranks of a parallel job, and the sets of targets that rows
+// observe.
 
 package stream
 

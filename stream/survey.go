@@ -1,4 +1,4 @@
-// This file surveys rows before features are made: moments, a sample, and which targets are missing.
+// The survey of rows before features are made: moments, a sample, and which targets are missing.
 
 package stream
 

@@ -1,4 +1,4 @@
-// This file holds packed symmetric matrices, and chooses how they are multiplied.
+// Packed symmetric matrices, and the choice between the ways to multiply by them.
 
 package native
 

@@ -1,6 +1,6 @@
 //go:build openblas
 
-// This file calls the factorizations of OpenBLAS through LAPACKE.
+// The factorizations of OpenBLAS, through LAPACKE.
 
 package openblas
 

@@ -1,5 +1,5 @@
-// This file solves training sets: along a path of λ, with refits without each sample, at weights and output kernels
-// that are known, as a sum of separable kernels, and without each fold.
+// Fits to training sets: along a path of λ, without each sample, at known weights and output kernels, as a sum of
+// separable kernels, and without each fold.
 
 package learn
 

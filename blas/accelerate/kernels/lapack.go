@@ -1,5 +1,3 @@
-// This file implements gonum's LAPACK on the module's own factorizations.
-
 package kernels
 
 import (

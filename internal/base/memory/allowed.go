@@ -1,4 +1,4 @@
-// This file finds how much memory the machine, control groups and resource limits leave to the process.
+// The memory that the machine, control groups and resource limits leave to the process.
 
 package memory
 

@@ -1,4 +1,4 @@
-// This file draws curves over an axis.
+// Curves over an axis.
 
 package picture
 

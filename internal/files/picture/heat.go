@@ -1,4 +1,4 @@
-// This file draws matrices as heat maps, and orders variables so that correlated ones are neighbours.
+// Heat maps of matrices, and an order of variables in which correlated ones are neighbours.
 
 package picture
 

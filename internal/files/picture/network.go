@@ -1,4 +1,4 @@
-// This file draws directed graphs into files and pages.
+// Pictures of directed graphs.
 
 package picture
 

@@ -1,4 +1,4 @@
-// This file has samples of which the caller gives the Gram matrices.
+// Samples given by Gram matrices.
 
 package samples
 

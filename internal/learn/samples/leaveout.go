@@ -1,5 +1,4 @@
-// This file refits a training set without each of its samples, in closed form, and measures by such refits what the
-// inputs leave of targets of which some are grossly wrong.
+// Refits of a training set without each of its samples, in closed form, and robust scales of residuals measured by them.
 
 package samples
 

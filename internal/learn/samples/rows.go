@@ -1,4 +1,4 @@
-// This file is samples given by rows of inputs, and the sums of explicit features over them.
+// Samples given by rows of inputs, and sums of explicit features over them.
 
 package samples
 

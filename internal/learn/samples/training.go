@@ -1,4 +1,4 @@
-// This file is the training set of a fold: kernels or features on samples, targets, and the models fitted to them.
+// Training sets of folds: kernels or features on samples, targets, and the models fitted to them.
 
 package samples
 

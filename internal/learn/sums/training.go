@@ -1,4 +1,4 @@
-// This file makes learning problems of sums over folds, and scores their solutions.
+// Learning problems of sums over folds, and errors of their solutions.
 
 package sums
 
