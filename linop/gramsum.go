@@ -126,8 +126,8 @@ func (s *GramSum) Form() {
 // Precision is that of K_η's elements.
 func (s *GramSum) Precision() blas.Precision { return s.own.prec }
 
-// Single returns K_η stored in float32, which takes half an l×l matrix more
-// unless K_η is stored so already. When K_η is used in this form only, no other is made.
+// Single returns K_η in single precision. It takes half an l×l matrix, unless K_η is stored so already. If only Single
+// is used, K_η is not formed in double precision.
 func (s *GramSum) Single() Operator {
 	r := &s.single
 	if s.own.prec == blas.Float32 {
