@@ -53,9 +53,9 @@ func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas
 	return f
 }
 
-// NewFeaturesOperator is NewFeatures for a Γ too large to store, which gamma
-// multiplies by: every multiply of the solvers is one of gamma's. Iterative
-// Sylvester solvers are for it; an exact one asks gamma for all D columns.
+// NewFeaturesOperator is [NewFeatures] for a Γ too large to store, given as an operator. Every product of the solvers
+// with Γ is a call of gamma. Use it with an iterative Sylvester solver: a direct one multiplies all D columns of the
+// identity first.
 func NewFeaturesOperator(gamma linop.Operator, H blas.General, yy float64, l int, blocks []int) Space {
 	f := newFeatures(H, yy, l, blocks, gamma.Dim(), gamma.Dim())
 	f.gamma = gamma
