@@ -183,9 +183,9 @@ type Options struct {
 	// Trace sees the start and every outer iteration; an error from it stops the solve and is returned.
 	Trace func(Step) error `json:"-"`
 
-	// CStep, unless nil, solves the linear systems of the product model with the squared loss, in the place of Sylvester.
-	// It may keep decompositions of the kernels from one fit at the same weights to the next. A tolerance that it misses
-	// is an error of [Hold].
+	// CStep, unless nil, solves the linear systems of the product model with the squared loss, in the place of
+	// Sylvester. It may keep decompositions of the kernels from one fit at the same weights to the next. A tolerance
+	// that it misses is an error of [Hold].
 	CStep sylvester.Solver `json:"-"`
 	// LossStep performs the C steps of the product model with another loss, and may keep factors likewise; nil means a
 	// new one.

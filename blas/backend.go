@@ -114,9 +114,8 @@ func Or(b Backend) Backend {
 	return Active()
 }
 
-// Beside returns the backend whose kernels multiply by the packed operators of be.
-// A solver that does little else than such products takes the rest from it too:
-// threads of two libraries would wait for the same processors in turn.
+// Beside returns the backend to compute with between products by packed operators of be: the one whose kernels these
+// operators use. Threads of two libraries would otherwise compete for the same processors.
 func Beside(be Backend) Backend {
 	if p, ok := be.(interface{ packs() Backend }); ok {
 		return p.packs()
@@ -137,7 +136,7 @@ func ByName(name string) (Backend, error) {
 	return nil, fmt.Errorf("blas: unknown backend %q (have native, openblas, gonum)", name)
 }
 
-// Default is the backend of a program that chose none.
+// Default is the backend of a program that has not called [Use].
 func Default() Backend { return defaultBackend }
 
 var defaultBackend Backend = NewNative()

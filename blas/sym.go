@@ -215,8 +215,8 @@ func (s *Sym) Bytes() int64 { return SymBytes(s.N, s.Prec) }
 
 func (s *Sym) String() string { return fmt.Sprintf("Sym(%d, %v)", s.N, s.Prec) }
 
-// Packed is a symmetric matrix in a backend's own layout, ready to multiply.
-// Mul may be called from several goroutines at once; no other method may run beside Set or Complete.
+// Packed is a symmetric matrix of order n in the layout that a backend multiplies by fastest. Mul may be called from
+// several goroutines at once. No other method may run beside Set or Complete.
 type Packed interface {
 	Order() int
 	Precision() Precision

@@ -1,6 +1,5 @@
-// Package host is what a program that is not written in Go asks of this module: options and
-// answers as JSON, errors as status codes, objects by number, and work that is started,
-// watched, cancelled and awaited. Package capi puts C functions on it.
+// Package host serves programs that are not written in Go: options and answers are JSON, errors are status codes,
+// objects are numbers, and work is started, watched, cancelled and awaited. Package capi makes C functions of it.
 package host
 
 import (

@@ -130,10 +130,9 @@ type Training struct {
 	// Unread is the error that ended reading of the data, of a set whose space reads them again for every product; else
 	// nil.
 	Unread func() error
-	// Drawn returns random rows of a set of explicit features, [DrawnRows] at most: their numbers, ascending, their
+	// Drawn returns random rows, [DrawnRows] at most, of a set of explicit features: their numbers, ascending, their
 	// inputs as the kernels see them, their targets in the units of the data, NaN where missing, and their weights,
-	// without Data 1. There are none where the set has no features or cells have weights of their own. nil for sets that
-	// do not tell them.
+	// without Data 1. There are none without features, or where cells have weights of their own. nil means none.
 	Drawn func() (rows []int, X, Y, W blas.General)
 }
 

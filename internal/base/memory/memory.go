@@ -1,7 +1,7 @@
-// Package memory holds the memory limit of the process and the one error for work that exceeds a limit.
+// Package memory holds the memory limit of the process, and the error of work that exceeds a limit.
 //
-// Code that is about to allocate much calls [Check], or [Within] where its caller set a limit, and returns the error.
-// What stays allocated beside it is reserved.
+// Code that is about to allocate much calls [Check], or [Within] if its caller set a limit, and returns the error.
+// Memory that stays allocated during other work is reserved by [Reserve].
 package memory
 
 import (

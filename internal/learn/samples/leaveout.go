@@ -1,4 +1,5 @@
-// Refits of a training set without each of its samples, in closed form, and robust scales of residuals measured by them.
+// Refits of a training set without each of its samples, in closed form, and robust scales of residuals measured by
+// them.
 
 package samples
 

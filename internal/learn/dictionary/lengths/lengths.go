@@ -3,8 +3,8 @@
 //
 // The lengths, the weights of the kernels, the noise μ and the weight c of a linear kernel beside them maximise the
 // likelihood of a Gaussian process, by a quasi-Newton method on some hundred samples. A column that the targets do not
-// depend on gets a large length. Kernels of a sum part the columns: a target that is a sum of functions of few columns
-// each, or varies at several scales, needs more than one.
+// depend on gets a large length. With several kernels, each can have short lengths on other columns, as for a target
+// that is a sum of functions of few columns each, or at other scales.
 //
 // (Rasmussen and Williams, Gaussian Processes for Machine Learning, MIT Press 2006, chapter 5; Duvenaud, Nickisch and
 // Rasmussen, Additive Gaussian processes, NIPS 2011.)
