@@ -34,11 +34,11 @@ type Chosen struct {
 
 // comparison is what cross-validation found for options that were open.
 type comparison struct {
-	asked checked // as they were
-	found Chosen
+	asked   checked // as they were
+	found   Chosen
 	held    []model.Fold // what the setting predicts on the folds of all samples; nil where that is not kept
 	samples int
-	cut   string // what the time for choosing was spent on, "" where it has sufficed
+	cut     string // what the time for choosing was spent on, "" where it has sufficed
 }
 
 // warning says which targets, of n, were learned in vain.

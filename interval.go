@@ -204,10 +204,11 @@ type Influence struct {
 // explicit features keeps, at most 4000.
 func (m *Model) Influence(ctx context.Context, X mat.Matrix) (*Influence, error) {
 	alive(ctx)
+	learned := m.fitted()
 	if t, _ := dims(X); t != 1 {
 		return nil, fault.Input("influences on %d predictions: they are asked for one at a time", t)
 	}
-	D, rows, err := m.fitted().Influence(ctx, raw(X))
+	D, rows, err := learned.Influence(ctx, raw(X))
 	if err != nil {
 		return nil, err
 	}
@@ -241,6 +242,12 @@ type HeldOut struct {
 	// of each class, or of the targets 1 by the logistic loss, as [Model.PredictProba] has them; nil for other models
 	Probabilities *mat.Dense
 	Uncalibrated  *mat.Dense // by the logistic loss, those without calibration; nil for other losses
+}
+
+// KeepsHeldOut reports whether HeldOut costs no refits: the fit has made them.
+func (m *Model) KeepsHeldOut() bool {
+	l := m.fitted()
+	return l.Held != nil || l.Estimate != nil && l.Y.Rows > 0
 }
 
 // HeldOut returns what the model keeps of predictions for rows by models that had not seen them: without each of some

@@ -190,10 +190,4 @@ func TestLearnNoiseRefused(t *testing.T) {
 		opt); !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), "classes") {
 		t.Errorf("classes: %v", err)
 	}
-	opt.Kernels = []string{"gaussian:all:1"}
-	m := fittest.Fit(t, X, Y, opt)
-	_, err = m.PredictInterval(t.Context(), X, iokl.IntervalOptions{Level: .5, Local: true})
-	if !errors.Is(err, iokl.ErrInput) {
-		t.Errorf("local widths: %v", err)
-	}
 }

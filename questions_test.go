@@ -474,6 +474,9 @@ var askedQuestions = []askedQuestion{
 		if err != nil {
 			return err
 		}
+		if l := s.m.Certificate().Loss; l == "logistic" {
+			return nil // intervals of targets 0 and 1 are 0 or 1 wide
+		}
 		var w mat.Dense
 		w.Sub(r.High, r.Low)
 		v := mat.Col(nil, 0, &w)
@@ -591,51 +594,27 @@ var askedQuestions = []askedQuestion{
 }
 
 // Cells that are refused and need not be.
-var (
-	askedFeatures = []string{
-		"deviation", "interval", "jackknife+", "local", "joint", "influence", "held out", "interval after update",
-	}
-	askedSums   = askedFeatures
-	askedLosses = []string{
-		"deviation", "jackknife+", "local", "influence", "update", "forget", "interval after update",
-	}
-	askedNotYet = map[string][]string{
-		"missing targets":   {"jackknife+", "influence"},
-		"Nyström features":  askedFeatures,
-		"Fourier features":  askedFeatures,
-		"stream":            askedFeatures,
-		"stream, λ chosen":  askedFeatures,
-		"Gram matrices":     slices.Concat(askedFeatures, []string{"update", "forget"}),
-		"classes":           {"interval after update"},
-		"classes, logistic": {"deviation", "influence", "update", "forget", "interval after update"},
-		"logistic 0/1":      {"deviation", "influence", "update", "forget"},
-		"weights":           {"jackknife+", "local", "influence"},
-		"Huber":             askedLosses,
-		"quantiles":         askedLosses,
-		"sum of products":   askedSums,
-		"likelihood":        slices.Concat(askedSums, []string{"update", "forget"}),
-		"noise learned":     {"jackknife+", "local", "influence", "interval after update"},
-		"compact":           {"deviation"},
-	}
-)
+var askedNotYet = map[string][]string{
+	"Gram matrices": {"influence", "update", "forget", "interval after update"},
+}
 
 // askedNever are cells that mathematics forbids, and why.
 var askedNever = []struct {
 	kind, because string
 	questions     []string
 }{
-	{
-		"logistic 0/1", "an interval of real numbers would hold 0, 1 or both. A probability says all.",
-		[]string{"interval", "jackknife+", "local", "joint", "interval after update"},
-	},
-	{
-		"classes, logistic", "a set holds the class, which `interval` gives, not a range of log odds.",
-		[]string{"jackknife+", "local", "joint"},
-	},
 	{"Gram matrices", "they say nothing of inputs x that a formula could be one of.", []string{"formula"}},
 	{
+		"Gram matrices", "cross-Gram matrices do not say k(x,x), the variance before any row is known.",
+		[]string{"deviation", "local"},
+	},
+	{
 		"compact", "the answer is a function of the training targets, which a compact model leaves out.",
-		[]string{"jackknife+", "influence", "update", "forget", "interval after update"},
+		[]string{"influence", "update", "forget", "interval after update"},
+	},
+	{
+		"quantiles", "their loss has no curvature that a Gaussian or a Newton step could take.",
+		[]string{"deviation", "influence"},
 	},
 }
 

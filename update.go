@@ -1,9 +1,11 @@
 package iokl
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/bcd"
@@ -46,13 +48,13 @@ type UpdateOptions struct {
 // opt.Tol, of which only Relearn makes an error, as [Fit] does. Changes that make no sense are [ErrInput], without a
 // model. m stays as it is, and serves predictions meanwhile; the models share what does not change.
 //
-// Intervals are those of jackknife+ afterwards. Where that is not for the model, as targets are missing or have weights
-// or each kernel has an L of its own, and m keeps models without each fold, they are made anew at the weights, L and μ
-// of the update, each at its cost. Those of classes, explicit features and learned noise are left out, which
-// opt.Notify hears before, and Warnings say.
+// Held-out predictions are those of refits without each row afterwards, at the weights, L and μ of the update. Models
+// without each fold, of [Options].IntervalFolds, are left out, which Warnings say.
 //
-// A model of explicit features keeps sums in the place of rows, and its size never grows. Of other models each update
-// computes the Gram matrices of all rows.
+// Models of losses other than the squared one, and by likelihood, are fitted anew to all rows with their setting and μ.
+//
+// A model of explicit features keeps sums in the place of rows, beside 4000 of them at most, and its size does not grow
+// further. Of other models each update computes the Gram matrices of all rows.
 func (m *Model) Update(ctx context.Context, X, Y mat.Matrix, opt UpdateOptions) (*Model, error) {
 	return m.change(ctx, update.Change{X: raw(X), Y: raw(Y)}, opt)
 }
@@ -86,6 +88,9 @@ func (m *Model) ForgetRows(ctx context.Context, X, Y mat.Matrix, opt UpdateOptio
 // change is the model after a change of its rows.
 func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions) (*Model, error) {
 	alive(ctx)
+	if m.learnsAnew() {
+		return m.anew(ctx, ch, opt)
+	}
 	set, fit, err := m.setting(&opt)
 	if err != nil {
 		return nil, err
@@ -102,12 +107,68 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	fit.Lambda = end.Problem.Lambda
 	changed := m.derived(end.Model, record{certify(end, fit), m.cert.Chosen, m.cert.Asked})
 	changed.live.Store(live)
-	if m.fitted().HasFolds() && !changed.fitted().HasFolds() {
-		changed.fitted().Warnings = append(changed.fitted().Warnings,
-			"the models without each fold are of the rows before the update, and left out: intervals by cv+ and "+
-				"sets of classes need a fit")
-	}
 	return changed, err
+}
+
+// learnsAnew reports whether an update is a new fit: of losses other than the squared one, and by likelihood, of which
+// the targets are kept.
+func (m *Model) learnsAnew() bool {
+	l := m.fitted()
+	return (l.Out.Loss != "" || l.Noise != nil) && l.In != nil && l.Y.Rows > 0 && m.cert.Asked != nil &&
+		m.cert.Chosen != nil
+}
+
+// anew is the fit of the setting of m, with its μ = λl, to the rows after the change.
+func (m *Model) anew(ctx context.Context, ch update.Change, opt UpdateOptions) (*Model, error) {
+	l := m.fitted()
+	if ch.OutX.Rows+ch.OutY.Rows > 0 {
+		return nil, fault.Input("give the numbers of the rows that leave")
+	}
+	if opt.Weights != nil {
+		ch.W = raw(opt.Weights)
+	}
+	ch.Forget, ch.Window = opt.Forget, opt.Window
+	X, Y, W, err := ch.Rows(l)
+	if err != nil {
+		return nil, err
+	}
+	o, c := *m.cert.Asked, m.cert.Chosen
+	o.Kernels, o.Norm, o.Learn, o.Model, o.OutputKernel = c.Kernels, c.Norm, c.Learn, c.Model, c.OutputKernel
+	o.Tau, o.Seed, o.InputNames, o.OutputNames = m.cert.Tau, m.cert.Seed, l.In.Names, nil
+	o.InputSchema, o.Budget, o.MaxOuter, o.MaxBytes = l.In.Schema, 0, opt.MaxOuter, opt.MaxBytes
+	o.Backend, o.Trace, o.Notify, o.Tol = opt.Backend, opt.Trace, opt.Notify, cmp.Or(opt.Tol, o.Tol)
+	if o.Learn == LearnLikelihood {
+		o.Norm, o.Tau, o.OutputKernel = "", 0, ""
+	} else {
+		o.Loss, o.Lambda = Loss(l.Out.Loss), c.Lambda*float64(m.cert.Samples)/float64(X.Rows)
+	}
+	if W.Data != nil {
+		o.Weights = blas.Dense(W)
+	}
+	q := max(len(l.Out.Quantiles), 1)
+	targets := make([]int, len(l.Out.Names)/q)
+	for j := range targets {
+		targets[j] = j * q
+	}
+	if q == 1 {
+		o.OutputNames = l.Out.Names
+	}
+	Y = columns.Take(Y, targets)
+	var now *Model
+	if l.Out.Classes != nil {
+		var labels []string
+		for i := range Y.Rows {
+			labels = append(labels, l.Out.Classes[floats.MaxIdx(blas.Row(Y, i))])
+		}
+		now, err = FitClasses(ctx, blas.Dense(X), labels, o)
+	} else {
+		now, err = Fit(ctx, blas.Dense(X), blas.Dense(Y), o)
+	}
+	if now == nil {
+		return nil, err
+	}
+	now.fitted().Origin = l.Origin
+	return m.derived(now.learned, record{now.cert.Certificate, c, m.cert.Asked}), err
 }
 
 // Prepare makes updates of m by a few rows fast, and those of the models that these return: O(l²) operations in the

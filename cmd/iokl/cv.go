@@ -219,7 +219,7 @@ func (c *learning) refit(t *task, r *iokl.CVResult) (saved bool, err error) {
 	if model == nil {
 		return false, c.noModel(fitErr)
 	}
-	if _, err := c.save(t, model, "", false); err != nil {
+	if _, err := c.save(t, model, ""); err != nil {
 		return false, err
 	}
 	return true, outcome(c.cmd, model, fitErr, c.out)

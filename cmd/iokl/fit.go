@@ -277,7 +277,7 @@ func (c *learning) fit(t *task) error {
 	if t.silent {
 		return nil
 	}
-	held, err := c.save(t, model, c.page, t.d != nil)
+	held, err := c.save(t, model, c.page)
 	if err != nil {
 		return err
 	}
@@ -293,8 +293,8 @@ func (c *learning) fit(t *task) error {
 }
 
 // save measures errors on held-out rows, notes them in the model, and writes it and the page about it, where these have
-// names. again allows one more fit for the errors. A budget for data in memory ends the measurement, too.
-func (c *learning) save(t *task, model *iokl.Model, page string, again bool) (*iokl.HeldOut, error) {
+// names. A budget for data in memory ends the measurement, too.
+func (c *learning) save(t *task, model *iokl.Model, page string) (*iokl.HeldOut, error) {
 	ctx, budget := c.cmd.Context(), time.Duration(c.opt.Budget)
 	if budget > 0 && t.d != nil {
 		var cancel context.CancelFunc
@@ -302,16 +302,7 @@ func (c *learning) save(t *task, model *iokl.Model, page string, again bool) (*i
 		defer cancel()
 	}
 	warn(c.cmd.ErrOrStderr(), model.Warnings())
-	var refit func(folds int) (*iokl.Model, error)
-	if again {
-		refit = func(folds int) (*iokl.Model, error) {
-			opt := c.opt
-			opt.IntervalFolds, opt.Checkpoint, opt.Trace, opt.Notify, opt.Watch = folds, "", nil, nil, nil
-			opt.Global, opt.Budget = false, 0
-			return iokl.Start(ctx, t.Data, opt).Result()
-		}
-	}
-	held, err := results.HeldOut(ctx, model, refit)
+	held, err := results.HeldOut(ctx, model)
 	if err != nil { // the model is none the worse for it
 		warn(c.cmd.ErrOrStderr(), []string{fmt.Sprintf("no error on held-out rows was measured: %v", err)})
 	}

@@ -100,9 +100,6 @@ func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.De
 			a.beside = []beside{{"_p", P}}
 		}
 	case model.Classes() != nil:
-		if q.Method != "" && q.Method != "cv+" || q.Local || q.Joint {
-			return nil, status.Input("sets of classes are made by cv+: leave out --method, --local and --joint")
-		}
 		r, err := model.PredictSets(ctx, X, q.Level)
 		if err != nil {
 			return nil, err

@@ -196,7 +196,10 @@ func byLoss(t Training, l loss.Loss) (Training, error) {
 // remember makes the model of t keep what changes of its rows need.
 func remember(t Training, m *model.Model) {
 	s := t.Source()
-	m.Y, m.W, m.Sums = s.Y, s.W, s.Sums
+	m.Y, m.W, m.Sums = m.Out.Targets(s.Y), s.W, s.Sums
+	if m.W.Cols > 1 {
+		m.W = m.Out.Targets(m.W)
+	}
 }
 
 // Ridge is kernel ridge regression on one split of the samples.
@@ -407,7 +410,10 @@ func Fit(ctx context.Context, d Learnable, s Setting, m Method) (*Outcome, error
 	}
 	if t.Drawn != nil && m.HoldOut && ctx.Err() == nil {
 		rows, X, Y, W := t.Drawn()
-		if e := out.HoldOut(ctx, rows, X, Y, W); e != nil && ctx.Err() == nil {
+		switch e := out.HoldOut(ctx, rows, X, Y, W); {
+		case errors.Is(e, context.DeadlineExceeded):
+			out.Warnings = append(out.Warnings, "held-out predictions are not kept: there was no time")
+		case e != nil:
 			err = errors.Join(err, e)
 		}
 	}

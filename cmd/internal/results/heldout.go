@@ -18,29 +18,16 @@ import (
 	"github.com/iokl/iokl/loss"
 )
 
-// heldOutRows is the number of rows up to which a fit that keeps no folds is repeated without each row, in closed
-// form, or without each fold: that takes less than a second for most.
+// heldOutRows is the number of rows up to which a model that keeps no held-out predictions is refitted without each row,
+// in closed form: that takes less than a second for most.
 const heldOutRows = 1000
 
-// HeldOut are predictions for rows that models had not seen; nil where there are none. Where the model keeps no folds
-// and has no closed form for single rows, they are those of again, the same fit with so many folds, unless it is nil
-// or makes several fits, of quantiles, without each fold.
-func HeldOut(
-	ctx context.Context, model *iokl.Model, again func(folds int) (*iokl.Model, error),
-) (*iokl.HeldOut, error) {
-	if model.IntervalFolds() == 0 && model.Certificate().Samples > heldOutRows || ctx.Err() != nil {
+// HeldOut are predictions for rows that models had not seen; nil where there are none.
+func HeldOut(ctx context.Context, model *iokl.Model) (*iokl.HeldOut, error) {
+	if !model.KeepsHeldOut() && model.Certificate().Samples > heldOutRows || ctx.Err() != nil {
 		return nil, nil
 	}
 	h, err := model.HeldOut(ctx)
-	if errors.Is(err, iokl.ErrInput) && again != nil && len(model.Quantiles()) < 2 {
-		folds := iokl.CVOptions{}.ForFit(model.Certificate().Samples).Folds
-		if model, err = again(folds); model != nil { // one that ended early predicts too
-			h, err = model.HeldOut(ctx)
-		}
-		if err == nil && h.Uncalibrated != nil { // the model that keeps no folds is not calibrated on them
-			h.Probabilities = h.Uncalibrated
-		}
-	}
 	if errors.Is(err, iokl.ErrInput) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return nil, nil // the report does without
 	}

@@ -18,7 +18,7 @@ import (
 // intervalFigures show how intervals do on rows whose targets are known: the intervals beside what was observed, and
 // the share of targets that they hold for several levels; nothing for a model without intervals.
 func intervalFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, Y mat.Matrix) ([]picture.Figure, error) {
-	if model.IntervalFolds() == 0 && model.Certificate().Samples > leaveOutRows {
+	if !model.KeepsHeldOut() && model.Certificate().Samples > leaveOutRows {
 		return nil, nil
 	}
 	distances, err := model.Distances(ctx, X)

@@ -33,7 +33,7 @@ type race struct {
 	complete []bool      // folds on which all arms were compared
 	best     *Result     // of the last rung that has any
 	held     held
-	whole    bool        // all samples are fitted with exact kernels, and more of them than decompositions serve
+	whole    bool // all samples are fitted with exact kernels, and more of them than decompositions serve
 	progress
 }
 

@@ -1,12 +1,10 @@
 package model_test
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -167,9 +165,14 @@ func TestCalibratedClasses(t *testing.T) {
 	if !(after < 0.95*before) || !(held > 0.85) {
 		t.Errorf("log loss %.4g, calibrated %.4g; sets hold %.3g", before, after, held)
 	}
-	if _, err := m.PredictInterval(t.Context(), Z, iokl.IntervalOptions{}); !errors.Is(err, iokl.ErrInput) ||
-		!strings.Contains(err.Error(), "log odds") {
-		t.Errorf("intervals of log odds: %v", err)
+	ends, err := m.PredictInterval(t.Context(), Z, iokl.IntervalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, lo := range ends.Low.RawMatrix().Data {
+		if hi := ends.High.RawMatrix().Data[i]; lo != 0 && lo != 1 || hi != 0 && hi != 1 || lo > hi {
+			t.Fatalf("an interval of targets 0 and 1 from %g to %g", lo, hi)
+		}
 	}
 }
 

@@ -92,6 +92,32 @@ func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 	return m.ends.held, nil
 }
 
+// scores are, of each target of held-out rows, |y − f|, of quantiles max(q_lo − y, y − q_hi), and of targets 0 and 1 one
+// less the probability of y; NaN where y is.
+func (m *Model) scores(h *HeldOut, s sides) blas.General {
+	if !m.LogOdds() {
+		return scores(h.F, h.Y, s)
+	}
+	S := blas.Clone(h.F)
+	m.Out.Probabilities(S, m.Out.Calibration)
+	for i, y := range h.Y.Data {
+		S.Data[i] = math.Abs(y - S.Data[i])
+	}
+	return S
+}
+
+// outcomes are the least and the largest of the targets 0 and 1 whose score is at most that given where p is the
+// probability of 1, the likelier one among them.
+func outcomes(p, most float64) (lo, hi float64) {
+	if p > most && p >= .5 {
+		lo = 1
+	}
+	if 1-p <= most || p >= .5 {
+		hi = 1
+	}
+	return lo, hi
+}
+
 // scores are, of each target, |y − f| or, of quantiles, max(q_lo − y, y − q_hi); NaN where y is.
 func scores(F, Y blas.General, s sides) blas.General {
 	S := blas.NewGeneral(F.Rows, F.Cols/s.each)
@@ -116,8 +142,23 @@ func (m *Model) units(ctx context.Context, h *HeldOut, q Interval, n int) (blas.
 		if err != nil {
 			return U, err
 		}
-		blas.Copy(U, D)
-	case q.Local && m.Out.Quantiles == nil:
+		if blas.Copy(U, D); q.Local {
+			k, err := m.withNoise(ctx)
+			if err != nil {
+				return U, err
+			}
+			S := blas.Like(U)
+			if err := m.deviationsWithout(ctx, S, h); err != nil {
+				return U, err
+			}
+			for at, j := range m.Out.Live {
+				for i := range S.Rows {
+					S.Data[i*S.Stride+j] *= k.sigma[at] * m.unit(j)
+				}
+			}
+			hypot(U, S)
+		}
+	case m.local(q):
 		if err := m.deviationsWithout(ctx, U, h); err != nil {
 			return U, err
 		}

@@ -39,11 +39,12 @@ type Interval struct {
 
 // ends keeps what intervals derive from a model, once for all predictions.
 type ends struct {
-	mutex    sync.Mutex
-	widths   map[compared][]float64 // of intervals around predictions
-	exact    *known
-	estimate *known   // by neighbours or random functions
-	held     *HeldOut // refits without each row, of a model that keeps no others
+	mutex     sync.Mutex
+	widths    map[compared][]float64 // of intervals around predictions
+	exact     *known
+	estimate  *known // by neighbours or random functions
+	quadratic *Model
+	held      *HeldOut // refits without each row, of a model that keeps no others
 }
 
 // compared is what widths depend on.
@@ -148,16 +149,13 @@ func (m *Model) check(q *Interval, rows int) error {
 	}
 	ways := []string{Split, CVPlus, JackknifePlus}
 	if m.Out.Quantiles != nil {
-		ways = []string{Conformal}
+		ways = []string{Conformal, JackknifePlus}
 	}
 	if err := fault.Choice("kind of interval", &q.Method, ways); err != nil {
 		return err
 	}
 	switch {
-	case m.LogOdds():
-		return fault.Input("the outputs are log odds by the loss logistic, and a target is none: ask for " +
-			"probabilities or, of classes, for sets of them")
-	case q.Method == Conformal && len(m.Out.Quantiles) < 2:
+	case m.Out.Quantiles != nil && len(m.Out.Quantiles) < 2:
 		return fault.Input("intervals lie between two quantiles, and the model has the loss %s alone: fit it by "+
 			"quantile:0.05,0.95 or another list", m.Out.Loss)
 	case q.Method == CVPlus && !m.HasFolds():
@@ -165,9 +163,6 @@ func (m *Model) check(q *Interval, rows int) error {
 	case m.In == nil && q.Local:
 		return fault.Input("cross-Gram matrices do not say k(x,x), the variance before any row is known: a model of " +
 			"Gram matrices has intervals of widths that are not local")
-	case m.In == nil && q.Method == JackknifePlus:
-		return fault.Input("a model of Gram matrices keeps no kernels between training rows: it has intervals by %s "+
-			"and %s", Split, CVPlus)
 	}
 	return nil
 }
@@ -194,7 +189,7 @@ func (m *Model) Intervals(ctx context.Context, F, lo, hi, x blas.General, q Inte
 	if err := way(ctx, F, lo, hi, x, q); err != nil {
 		return err
 	}
-	if m.Out.Quantiles == nil {
+	if m.Out.Quantiles == nil && !m.LogOdds() {
 		include(lo, hi, F)
 	}
 	return nil
@@ -209,9 +204,16 @@ func (m *Model) around(ctx context.Context, F, lo, hi, x blas.General, q Interva
 	}
 	U := blas.NewGeneral(F.Rows, F.Cols)
 	switch {
+	case m.LogOdds(): // probabilities in the place of deviations
+		blas.Copy(U, F)
+		m.Out.Probabilities(U, m.Out.Calibration)
 	case m.Spread != nil:
-		err = m.Spread.Deviations(ctx, U, x)
-	case q.Local && m.Out.Quantiles == nil:
+		if err = m.Spread.Deviations(ctx, U, x); err == nil && q.Local {
+			S := blas.Like(U)
+			err = m.Deviation(ctx, S, x)
+			hypot(U, S)
+		}
+	case m.local(q):
 		var k *known
 		if k, err = m.uncertain(ctx); err == nil {
 			err = m.deviations(ctx, k, U, x, nil)
@@ -224,6 +226,10 @@ func (m *Model) around(ctx context.Context, F, lo, hi, x blas.General, q Interva
 	for i := range F.Rows {
 		f, a, b := blas.Row(F, i), blas.Row(lo, i), blas.Row(hi, i)
 		for j, w := range width {
+			if m.LogOdds() {
+				a[j], b[j] = outcomes(U.Data[i*U.Stride+j], w)
+				continue
+			}
 			w *= unit(U.Data[i*U.Stride+by.each*j], columns.WeightAt(q.weights, i, j), m.Spread != nil)
 			a[j], b[j] = f[by.each*j+by.low]-w, f[by.each*j+by.high]+w
 		}
@@ -248,7 +254,7 @@ func (m *Model) widths(ctx context.Context, q Interval) ([]float64, error) {
 		return nil, err
 	}
 	by := m.sides(q.Level)
-	S := scores(h.F, h.Y, by)
+	S := m.scores(h, by)
 	U, err := m.units(ctx, h, q, S.Cols)
 	if err != nil {
 		return nil, err
@@ -418,5 +424,13 @@ func Deviations(a blas.General) {
 	}
 }
 
-// Closed reports whether the model keeps of its rows what refits without each are made of.
-func (m *Model) Closed() bool { return m.oneL() != nil && m.AllTargets() }
+// hypot writes √(a² + b²) to a.
+func hypot(a, b blas.General) {
+	for i, v := range b.Data {
+		a.Data[i] = math.Hypot(a.Data[i], v)
+	}
+}
+
+// local reports whether widths are in proportion to deviations: those between quantiles vary by themselves, and of
+// targets 0 and 1 there is no width but 1.
+func (m *Model) local(q Interval) bool { return q.Local && m.Out.Quantiles == nil && !m.LogOdds() }

@@ -10,19 +10,20 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 )
 
-// jackknife are the intervals of jackknife+ around the predictions F. Of many rows they are those of held-out
-// residuals, since a refit without one of them moves a prediction by far less than that.
+// jackknife are the intervals of jackknife+ around the predictions F. They are those of held-out residuals of many rows,
+// since a refit without one of them moves a prediction by far less than that, and where there are no closed forms of
+// refits: by losses other than the squared one, and of models that keep no targets or kernels.
 func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
-	k, err := m.withTargets(m.uncertain(ctx))
-	if err != nil {
-		return err
-	}
-	if _, closed := k.posterior.(refits); !closed || m.Spread != nil {
+	if m.In == nil || m.Out.Loss != "" || m.Spread != nil {
 		return m.around(ctx, F, lo, hi, x, q)
 	}
-	k, of, err := m.refits(ctx)
+	k, err := m.uncertain(ctx)
 	if err != nil {
 		return err
+	}
+	of, closed := k.posterior.(refits)
+	if !closed || !k.closed {
+		return m.around(ctx, F, lo, hi, x, q)
 	}
 	sizes, count, err := k.sizes(m, q)
 	if err != nil {

@@ -85,6 +85,9 @@ func (b *Samples) many() bool {
 // uncertain is the posterior that deviations come from: exact, or of many rows or cells by neighbours or random
 // functions.
 func (m *Model) uncertain(ctx context.Context) (*known, error) {
+	if m.Out.Loss != "" {
+		return m.laplace(ctx, (*Model).uncertain)
+	}
 	b := m.oneL()
 	complete := m.Y.Rows == 0 || m.AllTargets()
 	if b == nil || b.Z.Data == nil || !(m.Mu > 0) || complete && !b.many() || !complete && m.cells() <= cellsAtMost {
@@ -109,7 +112,7 @@ func (m *Model) uncertain(ctx context.Context) (*known, error) {
 // Prepare makes a model of many rows keep its [Estimate]. freedom is, for each eigenvalue ρ of L, tr ρK_η(ρK_η + μI)⁻¹.
 func (m *Model) Prepare(ctx context.Context, freedom []float64) error {
 	b := m.oneL()
-	if b == nil || !m.AllTargets() || !(m.Mu > 0) || !b.many() {
+	if b == nil || m.Out.Loss != "" || !m.AllTargets() || !(m.Mu > 0) || !b.many() {
 		return nil
 	}
 	m.freedom = freedom

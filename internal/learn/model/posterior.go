@@ -62,6 +62,9 @@ const cellsAtMost = 4096
 
 // exact returns the posterior of which refits without each row are known in closed form, which the model keeps.
 func (m *Model) exact(ctx context.Context) (*known, error) {
+	if m.Out.Loss != "" {
+		return m.laplace(ctx, (*Model).exact)
+	}
 	m.ends.mutex.Lock()
 	defer m.ends.mutex.Unlock()
 	if m.ends.exact != nil {
@@ -476,6 +479,9 @@ type LeftOut struct {
 
 // LeaveOut are the residuals of refits without each row.
 func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
+	if m.Out.Loss != "" {
+		return nil, m.noClosed()
+	}
 	k, of, err := m.refits(ctx)
 	if err != nil {
 		return nil, err

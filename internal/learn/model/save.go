@@ -31,7 +31,8 @@ import (
 //	Ls_ranks              a      their ranks, which add up to r
 //	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight,
 //	                             or (ZᵀC)_j·L_j (kind features)
-//	Y                     l×n    targets as they were learned, NaN where missing (kinds samples and sum, optional)
+//	Y                     l×n    targets as they were learned, NaN where missing (kinds samples and sum, optional);
+//	                             in the units of the data for losses other than the squared one
 //	W                     l×n, l×1 their weights, of cells or of rows (where they have any)
 //	gamma1, gamma2, …     D(D+1)/2 the lower triangle, row by row, of ZᵀZ over the rows of one pattern
 //	                             of observed targets (kind features, optional)

@@ -176,11 +176,15 @@ func (t *training) Weights() []float64 {
 func (t *training) Held() float64 { return t.held }
 
 // Source is what the model of a solution needs for changes of its rows: the targets as the solver sees them, or the
-// sums of explicit features. It is empty with Gram matrices, and where rows of features differ in which targets are
+// sums of explicit features; for losses other than the squared one, which are learned anew, the targets as they are. It
+// is empty with Gram matrices, and where rows of features differ in which targets are
 // missing in more ways than sums of each are worth, or in the weights of their cells.
 func (t *training) Source() (s model.Source) {
 	switch {
-	case t.opt.Columns.Loss.Kind != loss.Squared: // changes of rows are for squares
+	case t.opt.Columns.Loss.Kind != loss.Squared:
+		if t.maps == nil && t.in != nil {
+			s.Y, s.W = blas.Clone(columns.Take(t.raw, t.out.Live)), t.W
+		}
 	case t.maps == nil && t.in != nil:
 		s.Y, s.W = blas.Clone(t.Y), t.W
 	case t.sums != nil:

@@ -34,7 +34,7 @@ func Prepare(ctx context.Context, m *model.Model, be blas.Backend) (*Live, error
 	}
 	b := &Live{be: be, l: m.Y.Rows}
 	b.dict, b.eta = weighted(m)
-	if !oneOutputKernel(m) || !m.AllTargets() {
+	if !oneOutputKernel(m) || !m.AllTargets() || m.Out.Loss != "" {
 		return nil, fault.Input("a decomposition serves updates of models of one output kernel, of kernels on rows " +
 			"that are not centred and of targets without weights, none of which is missing: Update does without it")
 	}

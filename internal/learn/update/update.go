@@ -45,99 +45,40 @@ type Change struct {
 // live is that of m, or nil, and next that of the model returned: nil where weights and L have been learned further, or
 // where more rows have changed than a border holds.
 //
-// Where m keeps models without each fold, and intervals of the model returned are those of folds alone, that one keeps
-// such models too, at its weights, L and μ. Rows stay in their folds, and those that arrive are dealt to them in turn.
+// Models without each fold are left out: they are of the rows before.
 func Revised(
 	ctx context.Context, m *model.Model, live *Live, ch Change, s learn.Setting, method learn.Method, relearn bool,
 ) (out *learn.Outcome, next *Live, err error) {
 	if err := usable(m, &ch); err != nil {
 		return nil, nil, err
 	}
-	if m.HasFolds() && !keepsFolds(m) {
-		method.Say("the models without each fold are of the rows before the update, and will be left out: intervals " +
-			"by cv+ and sets of classes need a fit")
-	}
-	out, next, kept, err := revised(ctx, m, live, ch, s, method, relearn)
-	if out != nil && keepsFolds(m) && !out.Closed() && ctx.Err() == nil {
-		var failed error
-		if out.Folds, failed = folds(ctx, out.Model, foldsOf(m, kept), s, method); failed != nil {
-			return nil, nil, failed
-		}
-	}
-	return out, next, err
-}
-
-// keepsFolds reports whether a change of m keeps models without each fold of its rows where they are needed.
-func keepsFolds(m *model.Model) bool {
-	_, samples := m.Basis.(*model.Samples)
-	return m.HasFolds() && samples && m.Out.Classes == nil && m.Spread == nil
-}
-
-// foldsOf are the rows kept of each fold of m, numbered from 0 among them, and in turn those that have arrived.
-func foldsOf(m *model.Model, kept []int) [][]int {
-	of := make(map[int]int)
-	for k, f := range m.Folds {
-		for _, i := range f.Rows {
-			of[i] = k
-		}
-	}
-	rows := make([][]int, len(m.Folds))
-	for at, i := range kept {
-		k, known := of[i]
-		if !known {
-			k = i % len(rows)
-		}
-		rows[k] = append(rows[k], at)
-	}
-	return slices.DeleteFunc(rows, func(fold []int) bool { return len(fold) == 0 })
-}
-
-// folds are the models of m without each of these parts of its rows, at its weights, L and μ.
-func folds(
-	ctx context.Context, m *model.Model, rows [][]int, s learn.Setting, method learn.Method,
-) ([]model.Fold, error) {
-	method.Say("learning without each of %d folds", len(rows))
-	method.Trace, method.Notify = nil, nil
-	list := make([]model.Fold, len(rows))
-	for k, fold := range rows {
-		out, _, _, err := revised(ctx, m, nil, Change{Forget: fold}, s, method, false)
-		if err == nil {
-			out.UseMeans(s.Means)
-			list[k], err = m.FoldOf(ctx, out.Model, fold)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("interval fold %d: %w", k+1, err)
-		}
-	}
-	return list, nil
-}
-
-// revised is Revised without folds. kept are the rows of the model returned, numbered as those of m and those that
-// arrive behind them; nil for one of sums.
-func revised(
-	ctx context.Context, m *model.Model, live *Live, ch Change, s learn.Setting, method learn.Method, relearn bool,
-) (out *learn.Outcome, next *Live, kept []int, err error) {
 	arriving, notes, err := code(m, ch.X, ch.Y, ch.W, "arrive")
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
+	}
+	if m.HasFolds() {
+		notes = append(notes, "the models without each fold are of the rows before the update, and left out: intervals "+
+			"by cv+ need a fit")
+		method.Say("%s", notes[len(notes)-1])
 	}
 	if _, ok := m.Basis.(*model.Features); ok {
 		leaving, _, err := code(m, ch.OutX, ch.OutY, ch.W, "leave")
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
-		out, err = summed(ctx, m, arriving, leaving, notes, s, method, relearn)
-		return out, nil, nil, err
+		out, err = summed(ctx, m, arriving, leaving, &ch, notes, s, method, relearn)
+		return out, nil, err
 	}
-	if kept, err = ch.kept(m.Y.Rows, arriving.Y.Rows); err != nil {
-		return nil, nil, nil, err
+	kept, err := ch.kept(m.Y.Rows, arriving.Y.Rows)
+	if err != nil {
+		return nil, nil, err
 	}
 	gather := func(a, b blas.General) blas.General { return blas.TakeRows(columns.Under(a, b), kept) }
 	Z, Y := gather(m.Inputs(), arriving.Z), gather(m.Y, arriving.Y)
 	if live != nil && !columns.Missing(arriving.Y) && arriving.W.Data == nil {
 		out, next, err = bordered(ctx, m, live, arriving, kept, Z, Y, notes, s, method)
 		if err != nil || out != nil && (out.Result.Converged || !relearn) {
-			return out, next, kept, err
+			return out, next, err
 		}
 	}
 	opt := samples.Options{Env: method.Env}
@@ -146,19 +87,19 @@ func revised(
 	if dict, eta := weighted(m); !relearn && oneOutputKernel(m) && len(dict) > 0 {
 		K := &formed{top: slices.Max(eta)}
 		if K.all, err = newKernels(ctx, m, Z, method.Backend); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		if K.Gram, held, err = samples.WeightedGram(ctx, dict, eta, Z, Y.Cols, opt); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		sum = K
 	}
 	t, err := samples.Known(ctx, m, Z, Y, gatherWeights(m, arriving, kept), sum, held, opt)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	out, err = finish(ctx, t, m, notes, s, method, relearn)
-	return out, nil, kept, err
+	return out, nil, err
 }
 
 // bordered is Run by the border of live; no outcome where that has no room, or is spoilt by rounding. A border that has
@@ -202,15 +143,24 @@ func usable(m *model.Model, ch *Change) error {
 	case !(m.Mu > 0), features && (len(m.Sums) == 0 || m.FeatureMaps() == nil),
 		!features && (m.Y.Rows == 0 || m.Dictionary() == nil):
 		return fault.Input("the model does not keep what updates need: %s. Fit it anew", m.Lacks())
-	case features && (len(ch.Forget) > 0 || ch.Window > 0):
-		return fault.Input("a model of explicit features keeps sums in the place of its rows, whose number its size " +
-			"does not depend on: give the rows that leave, not their numbers or a window")
+	case features && (len(ch.Forget) > 0 || ch.Window > 0) && !allHeld(m):
+		return fault.Input("a model of explicit features keeps sums in the place of its rows, and up to %d of them: give "+
+			"the rows that leave, not their numbers or a window", learn.DrawnRows)
 	case !features && ch.OutX.Rows+ch.OutY.Rows > 0:
 		return fault.Input("give the numbers of the rows that leave")
 	case ch.Window < 0:
 		return fault.Input("a window of %d rows", ch.Window)
 	}
 	return nil
+}
+
+// allHeld reports whether a model of explicit features keeps all its rows.
+func allHeld(m *model.Model) bool {
+	l := 0
+	for _, p := range m.Sums {
+		l += p.Rows
+	}
+	return m.Held != nil && m.Held.X.Rows == l
 }
 
 // coded are rows as kernels and solvers see them, and the weights of their targets.
@@ -306,6 +256,48 @@ func moved(what string, names []string, A blas.General, s *columns.Scaler) (note
 // driftRows is the number of rows from which on a deviation of half or twice the size is beyond noise.
 const driftRows = 30
 
+// Rows are the rows of m after the change, in the units of the data, a column of Y for each output, and the weights,
+// without Data 1.
+func (ch *Change) Rows(m *model.Model) (X, Y, W blas.General, err error) {
+	arriving := coded{
+		Z: blas.NewGeneral(0, len(m.In.Names)), Y: blas.NewGeneral(0, len(m.Out.Names)), W: ch.W,
+	}
+	if ch.X.Rows > 0 || ch.Y.Rows > 0 {
+		q := max(len(m.Out.Quantiles), 1)
+		if ch.X.Rows != ch.Y.Rows {
+			return X, Y, W, fault.Input("X has %d rows and Y has %d", ch.X.Rows, ch.Y.Rows)
+		}
+		if ch.Y.Cols != len(m.Out.Names)/q {
+			return X, Y, W, fault.Input("Y has %d columns, the model was fitted on %d", ch.Y.Cols, len(m.Out.Names)/q)
+		}
+		if err := m.In.CheckWidth(ch.X); err != nil {
+			return X, Y, W, err
+		}
+		arriving.Z, arriving.Y = ch.X, m.Out.Targets(ch.Y)
+	}
+	kept, err := ch.kept(m.Y.Rows, arriving.Y.Rows)
+	if err != nil {
+		return X, Y, W, err
+	}
+	known := blas.NewGeneral(m.Y.Rows, len(m.Out.Names))
+	if m.Out.Loss == "" {
+		m.Out.Restore(known, m.Y)
+	} else {
+		if m.Out.Scaler != nil {
+			m.Out.Restore(known, blas.NewGeneral(m.Y.Rows, len(m.Out.Live))) // the constant ones
+		}
+		for k, j := range m.Out.Live {
+			blas.Copy(blas.View(known, 0, j, m.Y.Rows, 1), blas.View(m.Y, 0, k, m.Y.Rows, 1))
+		}
+	}
+	old := blas.Clone(m.Inputs())
+	if m.In.Scaler != nil {
+		m.In.Scaler.Invert(old)
+	}
+	X = blas.TakeRows(columns.Under(old, arriving.Z), kept)
+	return X, blas.TakeRows(columns.Under(known, arriving.Y), kept), gatherWeights(m, arriving, kept), nil
+}
+
 // kept lists the rows that the model is of after the change, of l rows and of others that arrive, numbered from l.
 func (ch *Change) kept(l, arriving int) (rows []int, err error) {
 	for _, i := range ch.Forget {
@@ -356,11 +348,23 @@ func finish(
 	return out, err
 }
 
-// summed is the model of explicit features after a change of its sums.
+// summed is the model of explicit features after a change of its sums, and of the rows that it holds out.
 func summed(
-	ctx context.Context, m *model.Model, arriving, leaving coded, notes []string, s learn.Setting, method learn.Method,
-	relearn bool,
+	ctx context.Context, m *model.Model, arriving, leaving coded, ch *Change, notes []string, s learn.Setting,
+	method learn.Method, relearn bool,
 ) (*learn.Outcome, error) {
+	held, err := newHeld(m, arriving, leaving)
+	if err != nil {
+		return nil, err
+	}
+	if out, err := held.forget(ch); err != nil {
+		return nil, err
+	} else if out.Y.Rows > 0 {
+		leaving.Z, leaving.Y = columns.Under(leaving.Z, out.Z), columns.Under(leaving.Y, out.Y)
+		if leaving.W = out.W; len(ch.OutX.Data) > 0 {
+			return nil, fault.Input("rows leave by their numbers or as they are, not both")
+		}
+	}
 	t := &features{m: m, maps: m.FeatureMaps(), be: method.Backend, sums: m.Sums}
 	for _, part := range []struct {
 		coded
@@ -385,7 +389,13 @@ func summed(
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	return finish(ctx, learn.Training{Set: t}, m, notes, s, method, relearn)
+	out, err := finish(ctx, learn.Training{Set: t}, m, notes, s, method, relearn)
+	if out != nil && ctx.Err() == nil {
+		if e := held.of(ctx, out.Model); err == nil {
+			err = e
+		}
+	}
+	return out, err
 }
 
 // blockRows is how many rows are made features at a time.
