@@ -35,9 +35,9 @@ type Sum struct {
 	weights []float64
 	ctx     context.Context // see Until
 
-	mu     sync.Mutex // held while K is formed
-	K      blas.Packed
-	formed []float64 // the weights of K; nil before it is first needed
+	mu     sync.Mutex  // held while K is formed
+	packed blas.Packed // K_η
+	formed []float64   // the weights of K; nil before it is first needed
 }
 
 // Sum returns K_η over the rows of X (l×d), which it keeps, with weights 0. The training means of centred kernels are
@@ -86,10 +86,10 @@ func (s *Sum) form(ctx context.Context) (blas.Packed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.formed != nil && slices.Equal(s.formed, s.weights) {
-		return s.K, nil
+		return s.packed, nil
 	}
-	if s.K == nil {
-		s.K = s.be.NewPacked(s.X.Rows, s.prec)
+	if s.packed == nil {
+		s.packed = s.be.NewPacked(s.X.Rows, s.prec)
 	}
 	var shift []float64
 	for j := range s.d {
@@ -110,15 +110,15 @@ func (s *Sum) form(ctx context.Context) (blas.Packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.K.Complete()
+	s.packed.Complete()
 	s.formed = slices.Clone(s.weights)
-	return s.K, nil
+	return s.packed, nil
 }
 
 // kept is K_η, which is formed as Until says.
 func (s *Sum) kept() blas.Packed {
 	_, _ = s.form(s.ctx) // only its end fails it
-	return s.K
+	return s.packed
 }
 
 // Apply computes dst = K_η·x.
@@ -277,6 +277,6 @@ func (s *Sum) set(at position, shift []float64, t *scratch) {
 		blas.Axpy(s.weights[j], value, t.sum[i*cols:(i+1)*cols])
 	})
 	for i := range rows {
-		s.K.Set(row+i, at.j0, t.sum[i*cols:][:max(min(cols, row+i+1-at.j0), 0)])
+		s.packed.Set(row+i, at.j0, t.sum[i*cols:][:max(min(cols, row+i+1-at.j0), 0)])
 	}
 }
