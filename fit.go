@@ -160,8 +160,8 @@ func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fol
 // refitsFolds reports whether the setting is fitted again without each fold: where models of folds are asked for, and
 // for losses other than the squared one, and Gram matrices, of which the model keeps nothing that tells it later.
 func (opt *checked) refitsFolds() bool {
-	return opt.IntervalFolds > 0 || opt.IntervalFolds == 0 && (opt.oneSetting || opt.compared == nil &&
-		opt.lead().Kind != loss.Squared)
+	return opt.IntervalFolds > 0 || opt.IntervalFolds == 0 && (opt.oneSetting ||
+		(opt.compared == nil || opt.compared.held == nil) && opt.lead().Kind != loss.Squared)
 }
 
 // outOfFold predicts each fold of the samples by a fit to the others: with the setting, where models of folds are asked
@@ -180,7 +180,7 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 	folding.Folds = min(folding.Folds, folding.MostFolds(size(d)))
 	if opt.IntervalFolds == 0 && !opt.oneSetting {
 		switch l := m.fitted(); {
-		case opt.compared != nil && opt.compared.held != nil || l.Held != nil || l.Out.Loss == "" && l.In != nil:
+		case opt.compared != nil && opt.compared.held != nil || l.Held != nil || l.RefitsLater():
 			return nil, nil
 		case len(l.Out.Quantiles) < 2:
 			method := opt.method()

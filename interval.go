@@ -244,10 +244,12 @@ type HeldOut struct {
 	Uncalibrated  *mat.Dense // by the logistic loss, those without calibration; nil for other losses
 }
 
-// KeepsHeldOut reports whether HeldOut costs no refits: the fit has made them.
+// KeepsHeldOut reports whether HeldOut takes seconds at most: the fit has kept its predictions, or refits without each of
+// at most 2000 rows have a closed form.
 func (m *Model) KeepsHeldOut() bool {
 	l := m.fitted()
-	return l.Held != nil || l.Estimate != nil && l.Y.Rows > 0
+	return l.Held != nil || l.Estimate != nil && l.Y.Rows > 0 ||
+		l.Coefficients() > 0 && m.cert.Samples <= defaults.IntervalSamples && l.RefitsLater()
 }
 
 // HeldOut returns what the model keeps of predictions for rows by models that had not seen them: without each of some

@@ -65,7 +65,7 @@ func given[T any](p *T, name string) error {
 	return nil
 }
 
-// sized refuses NULL, and a structure, which begins with its size, of another size than the library's.
+// sized refuses NULL, and a structure whose first field, its size, differs from that of the library.
 func sized(structure unsafe.Pointer, want C.size_t, name string) error {
 	if structure == nil {
 		return host.Input("%s is NULL", name)
@@ -79,12 +79,19 @@ func sized(structure unsafe.Pointer, want C.size_t, name string) error {
 // put hands out the number of a new object.
 func put(at *C.iokl_handle, object any) { *at = C.iokl_handle(objects.Put(object)) }
 
-// hand hands out a model, where there is one beside the error of making it.
-func hand(at *C.iokl_handle, m *iokl.Model, err error) error {
-	if m != nil {
-		put(at, &host.Model{Model: m})
-	}
-	return err
+// made runs f as call does, and hands out its model, which may come with an error.
+func made(at *C.iokl_handle, name string, e *C.iokl_error, f func() (*iokl.Model, error)) C.iokl_status {
+	return call(e, func() error {
+		if err := given(at, name); err != nil {
+			return err
+		}
+		*at = 0
+		m, err := f()
+		if m != nil {
+			put(at, &host.Model{Model: m})
+		}
+		return err
+	})
 }
 
 // jsonOf writes the JSON of the object of that number to the caller's buffer.

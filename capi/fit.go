@@ -177,17 +177,12 @@ func iokl_job_cancel(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
 
 //export iokl_job_model
 func iokl_job_model(h C.iokl_handle, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		if err := given(at, "model"); err != nil {
-			return err
-		}
-		*at = 0
+	return made(at, "model", e, func() (*iokl.Model, error) {
 		j, err := host.Get[*host.Job](&objects, uint64(h))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m, err := host.Result[*iokl.Model](j)
-		return hand(at, m, err)
+		return host.Result[*iokl.Model](j)
 	})
 }
 

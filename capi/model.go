@@ -9,6 +9,7 @@ package main
 import "C"
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -24,12 +25,11 @@ import (
 
 //export iokl_model_load
 func iokl_model_load(path *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		if err := errors.Join(given(at, "model"), given(path, "path")); err != nil {
-			return err
+	return made(at, "model", e, func() (*iokl.Model, error) {
+		if err := given(path, "path"); err != nil {
+			return nil, err
 		}
-		m, err := iokl.Load(text(path))
-		return hand(at, m, err)
+		return iokl.Load(text(path))
 	})
 }
 
@@ -44,33 +44,26 @@ func iokl_model_save(h C.iokl_handle, path *C.char, e *C.iokl_error) C.iokl_stat
 }
 
 //export iokl_model_decode
-func iokl_model_decode(bytes unsafe.Pointer, size C.size_t, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		if err := given(at, "model"); err != nil {
-			return err
+func iokl_model_decode(from unsafe.Pointer, size C.size_t, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return made(at, "model", e, func() (*iokl.Model, error) {
+		if from == nil || uint64(size) > math.MaxInt64/2 {
+			return nil, host.Input("%d bytes at %v", uint64(size), from)
 		}
-		if bytes == nil || uint64(size) > math.MaxInt64/2 {
-			return host.Input("%d bytes at %v", uint64(size), bytes)
-		}
-		m, err := host.Decode(unsafe.Slice((*byte)(bytes), int(size)))
-		if err == nil {
-			put(at, m)
-		}
-		return err
+		return iokl.Decode(bytes.NewReader(unsafe.Slice((*byte)(from), int(size))), int64(size))
 	})
 }
 
 //export iokl_model_encode
 func iokl_model_encode(
-	h C.iokl_handle, bytes unsafe.Pointer, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
+	h C.iokl_handle, to unsafe.Pointer, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
 ) C.iokl_status {
 	return with(h, e, func(m *host.Model) error {
 		b, err := m.Bytes()
 		if err != nil {
 			return err
 		}
-		err = copyOut(bytes, capacity, needed, b, false)
-		if err == nil && bytes != nil {
+		err = copyOut(to, capacity, needed, b, false)
+		if err == nil && to != nil {
 			m.Drop()
 		}
 		return err
@@ -81,42 +74,37 @@ func iokl_model_encode(
 func iokl_model_update(
 	h C.iokl_handle, X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error,
 ) C.iokl_status {
-	return with(h, e, func(m *host.Model) error {
-		if err := given(at, "updated"); err != nil {
-			return err
+	return made(at, "updated", e, func() (*iokl.Model, error) {
+		m, err := host.Get[*host.Model](&objects, uint64(h))
+		if err != nil {
+			return nil, err
 		}
-		*at = 0
 		opt, err := host.UpdateOptions(text(options))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		var s iokl.Data
+		s := iokl.Data{X: strided{}, Y: strided{}}
 		if X != nil || Y != nil {
-			s, err = source(X, Y)
-		} else {
-			s.X, s.Y = strided{}, strided{}
+			if s, err = source(X, Y); err != nil {
+				return nil, err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		updated, err := m.Update(context.Background(), s.X, s.Y, opt)
-		return hand(at, updated, err)
+		return m.Update(context.Background(), s.X, s.Y, opt)
 	})
 }
 
 //export iokl_model_at
 func iokl_model_at(h C.iokl_handle, points *C.iokl_matrix, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return with(h, e, func(m *host.Model) error {
-		if err := given(at, "at"); err != nil {
-			return err
+	return made(at, "at", e, func() (*iokl.Model, error) {
+		m, err := host.Get[*host.Model](&objects, uint64(h))
+		if err != nil {
+			return nil, err
 		}
-		*at = 0
 		p, err := matrix(points, "points")
 		if err != nil {
-			return err
+			return nil, err
 		}
-		others, err := m.At(p)
-		return hand(at, others, err)
+		return m.At(p)
 	})
 }
 
@@ -237,7 +225,7 @@ func give(to []place, from ...*mat.Dense) error {
 	return all
 }
 
-// predict copies what of says about the matrices to the caller's memory.
+// predict copies the results of the function of on the matrices to the caller's memory.
 func predict(
 	h C.iokl_handle, e *C.iokl_error, from func() ([]mat.Matrix, error),
 	of func(m *host.Model, from []mat.Matrix) ([]*mat.Dense, error), to ...place,

@@ -79,8 +79,8 @@ func equation(A, B, Q *C.iokl_matrix, names [3]string) (list [3]blas.General, er
 	return list, nil
 }
 
-// solve runs f as call does, with what notes the residual and the iterations of its result at the place for these, if
-// there is one.
+// solve runs f as call does. f reports its residual and iterations by tell, which stores them at at unless that is
+// NULL.
 func solve(
 	at *C.iokl_solved, e *C.iokl_error, f func(tell func(residual float64, iterations int)) error,
 ) C.iokl_status {

@@ -154,6 +154,8 @@ func intervalsOf(ctx context.Context, m *iokl.Model, found *coverage, X, Y, Xt, 
 		name string
 		how  iokl.IntervalOptions
 	}{
+		{"held-out", iokl.IntervalOptions{}},
+		{"held-out, local widths", iokl.IntervalOptions{Local: true}},
 		{"cv+", iokl.IntervalOptions{Method: "cv+"}},
 		{"jackknife+", iokl.IntervalOptions{Method: "jackknife+"}},
 		{"cv+, local widths", iokl.IntervalOptions{Method: "cv+", Local: true}},

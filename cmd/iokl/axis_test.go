@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,59 +32,35 @@ func TestOutputAxis(t *testing.T) {
 		} `json:"chosen"`
 		Objective float64 `json:"objective"`
 	}
-	command(t, dir, fit+"--output-axis t.csv --out m.iokl").object(t, &r)
+	command(t, dir, fit+"--output-axis t.csv --out m.iokl").object(&r)
 	file := r.Objective
-	command(t, dir, fit+"--output-axis header --report page.html").object(t, &r)
+	command(t, dir, fit+"--output-axis header --report page.html").object(&r)
 	if r.Objective != file || r.Chosen.OutputKernel != "matern32:all:median" {
 		t.Errorf("%+v, and objective %g by a file", r, file)
 	}
-	at := command(t, dir, "predict --model m.iokl --x x.csv --output-axis new.csv")
-	own := command(t, dir, "predict --model m.iokl --x x.csv")
-	if head, _, _ := strings.Cut(at.stdout, "\n"); at.status != exitOK || head != "2,3" {
-		t.Fatalf("%+v", at)
+	head, mine := numbers(t, succeed(t, dir, "predict --model m.iokl --x x.csv --output-axis new.csv").stdout)
+	_, theirs := numbers(t, succeed(t, dir, "predict --model m.iokl --x x.csv").stdout)
+	if !slices.Equal(head, []string{"2", "3"}) {
+		t.Errorf("columns %q", head)
 	}
-	var mine, theirs []float64
-	for _, c := range []struct {
-		text string
-		at   int
-		to   *[]float64
-	}{{at.stdout, 0, &mine}, {own.stdout, 1, &theirs}} {
-		for _, line := range strings.Split(strings.TrimSpace(c.text), "\n")[1:] {
-			var v float64
-			if _, err := fmt.Sscan(strings.Split(line, ",")[c.at], &v); err != nil {
-				t.Fatal(err)
-			}
-			*c.to = append(*c.to, v)
+	for i := range mine {
+		if at, own := mine[i][0], theirs[i][1]; !(math.Abs(at-own) <= 1e-10*(1+math.Abs(own))) {
+			t.Fatalf("row %d: %g at epoch 2, and %g of target 2", i+1, at, own)
 		}
 	}
-	for i, v := range mine {
-		if d := v - theirs[i]; !(d*d <= 1e-20*(1+v*v)) {
-			t.Fatalf("row %d: %g at epoch 2, and %g of target 2", i+1, v, theirs[i])
-		}
-	}
-	if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, "epoch; L is matern32:all:median on it") {
-		t.Errorf("%+v", r)
-	}
+	command(t, dir, "info m.iokl").out("epoch; L is matern32:all:median on it")
 	command(t, dir, fit+"--out plain.iokl")
-	for _, c := range []struct{ line, says string }{
-		{fit + "--output-axis two.csv --out no.iokl", "3 points, and there are 4 outputs"},
-		{fit + "--output-axis nan.csv --out no.iokl", "point 3 of the axis of the outputs: coordinate epoch"},
-		{fit + "--output-axis absent.csv --out no.iokl", "absent.csv"},
-		{fit + "--output-axis t.csv --learn l --out no.iokl", "learns L"},
-		{fit + "--output-axis t.csv --loss huber --out no.iokl", "squared loss"},
-		{fit + "--output-axis t.csv --stream --out no.iokl", "--stream"},
-		{fit + "--output-axis t.csv --classes --y-columns 0 --out no.iokl", "--classes"},
-		{"fit --x y.csv --y x.csv --lambda 1 --output-axis header --out no.iokl", `the target "a" is no number`},
-		{"predict --model plain.iokl --x x.csv --output-axis new.csv", "without an axis"},
-		{"predict --model m.iokl --x x.csv --output-axis two.csv", "1 coordinates"},
-		{"predict --model m.iokl --x x.csv --output-axis new.csv --std", "leave out"},
-	} {
-		r := command(t, dir, c.line)
-		if r.status != exitUsage || !strings.Contains(r.stderr, c.says) {
-			t.Errorf("%s: %+v", c.line, r)
-		}
-		if _, err := os.Stat(filepath.Join(dir, "no.iokl")); err == nil {
-			t.Fatalf("%s: wrote a model", c.line)
-		}
-	}
+	refuseAll(t, dir, strings.ReplaceAll(`
+		FIT two.csv => 3 points, and there are 4 outputs
+		FIT nan.csv => point 3 of the axis of the outputs: coordinate epoch
+		FIT absent.csv => absent.csv
+		FIT t.csv --learn l => learns L
+		FIT t.csv --loss huber => squared loss
+		FIT t.csv --stream => --stream
+		FIT t.csv --classes --y-columns 0 => --classes
+		fit --x y.csv --y x.csv --lambda 1 --output-axis header --out no.iokl => the target "a" is no number
+		predict --model plain.iokl --x x.csv --output-axis new.csv => without an axis
+		predict --model m.iokl --x x.csv --output-axis two.csv => 1 coordinates
+		predict --model m.iokl --x x.csv --output-axis new.csv --std => leave out
+	`, "FIT", fit+"--out no.iokl --output-axis"))
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -53,259 +51,108 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "asym.csv", "1,2\n0,1\n")
 	write(t, dir, "indef.csv", "1,2\n2,1\n")
 	write(t, dir, "y2.csv", "1\n2\n")
-	if r := command(t, dir,
-		"fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out good.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out good.iokl")
 	good := mustRead(t, "good.iokl")
 	write(t, dir, "half.iokl", good[:len(good)/2])
-	before := listing(t, dir)
-	const fit = "fit --x x.csv --y y.csv --out new.iokl "
-	for name, c := range map[string]struct{ line, want string }{
-		"infinite cell": {
-			"fit --x inf.csv --y y.csv --out new.iokl",
-			`row 3 (line 4), column 1 "a": "inf" is not a finite number`,
-		},
-		"text cell": {
-			"fit --x text.csv --y y.csv --out new.iokl",
-			`row 3 (line 4), column 2 "b": "red" is not a number`,
-		},
-		"ragged row": {
-			"fit --x ragged.csv --y y.csv --out new.iokl",
-			"row 3 (line 4) has 1 cells where the first row has 2",
-		},
-		"missing cell refused": {
-			"fit --x gap.csv --y y.csv --missing error --out new.iokl",
-			"row 3, column 2 (b) of the inputs is missing",
-		},
-		"missing, predict": {
-			"predict --model good.iokl --x gap.csv --missing error --out p.csv",
-			`gap.csv: row 3, column 2 "b" is missing`,
-		},
-		"text target": {
-			"fit --x x.csv --y text.csv --out new.iokl",
-			`"red" is not a number (an empty cell means missing; --na names words that do too, --drop columns to leave out); class labels need --classes`,
-		},
-		"targets in stdin": {"predict --model good.iokl --x - --y-columns 2", "--y -"},
-		"one column less": {
-			"predict --model good.iokl --x less.csv --out p.csv",
-			`less.csv: has no column "a", which the model needs: add it, with empty cells where it is not known`,
-		},
-		"no column of the model": {
-			"predict --model good.iokl --x short.csv --x-columns u --out p.csv --json",
-			"the data have 1 columns, the model was fitted on 2",
-		},
-		"two columns less": {
-			"predict --model good.iokl --x three.csv --out p.csv",
-			`three.csv: has no columns "a" and "b", which the model needs: add them, with empty cells`,
-		},
-		"pictures, one column less": {
-			"info good.iokl --plot pics --x less.csv --y yt.csv",
-			`less.csv: has no column "a", which the model needs`,
-		},
-		"open quote": {
-			`fit --x x.csv --x-columns "a --y y.csv --out new.iokl`,
-			`--x-columns: "a: a quote is not closed`,
-		},
-		"name of two columns": {
-			"fit --x twice.csv --x-columns a,b --y y.csv --out new.iokl",
-			`--x-columns: the file has several columns "a": choose by numbers from 0`,
-		},
-		"target as input": {
-			"fit --x x.csv --x-columns a,b --y-columns b --out new.iokl",
-			`--x-columns: column 2 "b" is a target too`,
-		},
-		"nothing but targets": {"fit --x y.csv --y-columns u,v --out new.iokl", "no columns"},
-		"missing target": {
-			"fit --x x.csv --y gap.csv --missing-targets error --out new.iokl",
-			`row 3, column 2 "b" is empty`,
-		},
-		"empty file":      {"fit --x empty.csv --y y.csv --out new.iokl", "empty.csv: is empty"},
-		"one row":         {"fit --x one.csv --y one.csv --out new.iokl", "one row"},
-		"lengths differ":  {"fit --x x.csv --y short.csv --out new.iokl", "X has 40 rows and Y has 3"},
-		"constant Y":      {"fit --x x.csv --y const.csv --out new.iokl", "iokl: every target column is constant"},
-		"zero lambda":     {fit + "--lambda 0", "--lambda 0: it must be positive"},
-		"negative lambda": {fit + "--lambda -1", "--lambda -1: it must be positive"},
-		"NaN lambda":      {fit + "--lambda nan", "--lambda NaN"},
-		"zero tau":        {fit + "--tau 0", "--tau 0: it must be positive"},
-		"names alone": {
-			"fit --x names.csv --x-columns name --y y.csv --out new.iokl",
-			`names.csv: no column is left to learn from: left out, since their words hardly repeat or they count the rows (identifiers or free text): column 1 "name"`,
-		},
-		"column to drop": {
-			"fit --x x.csv --drop aa --y y.csv --out new.iokl",
-			`--drop: there is no column "aa": is it "a"`,
-		},
-		"pattern of none": {
-			"fit --x x.csv --drop z* --y y.csv --out new.iokl",
-			`--drop: no column is called as "z*" says: the file has a and b`,
-		},
-		"merge conflict": {
-			"fit --x merge.csv --y y.csv --out new.iokl",
-			"line 3 is the mark of a merge conflict",
-		},
-		"date among others": {
-			"fit --x odd.csv --y y.csv --out new.iokl",
-			`column 1 "when": "13/25/2024" is not a date written as the others in its column`,
-		},
-		"no such sheet": {
-			"fit --x book.xlsx:other --y y.csv --out new.iokl",
-			`book.xlsx: has no sheet "other": it has Sheet1`,
-		},
-		"no workbook": {"fit --x fake.xlsx --y y.csv --out new.iokl", "fake.xlsx: not a whole workbook"},
-		"workbook as output": {
-			"predict --model good.iokl --x xt.csv --out p.xlsx",
-			"written as .csv, .csv.gz or .npy",
-		},
-		"empty inputs": {
-			"fit --x hollow.csv --y-columns y --categories error --out new.iokl", "the input columns are empty",
-		},
-		"empty inputs, left out": {
-			"fit --x hollow.csv --y-columns y --out new.iokl",
-			`no column is left to learn from: left out, since they are empty: column 1 "a"`,
-		},
-		"rows above the names": {
-			"fit --x title.csv --y-columns r --out new.iokl",
-			"delete the rows above the names of the columns",
-		},
-		"separated by colons": {
-			"fit --x colons.txt --y-columns r --out new.iokl",
-			`the file has one column, "p:q:r": commas, semicolons, tabs or |, or spaces between numbers, separate columns`,
-		},
-		"JSON of lists": {"fit --x lists.json --y y.csv --out new.iokl", "JSON is read as records"},
-		"words refused": {
-			"fit --x names.csv --y y.csv --categories error --out new.iokl",
-			`row 1 (line 2), column 1 "name": "w0" is not a number`,
-		},
-		"words, unknown way": {fit + "--categories maybe", `--categories "maybe": want auto or error`},
-		"no words at all":    {fit + "--max-levels 0", "--max-levels 0"},
-		"word among dates": {
-			"fit --x dates.csv --y y.csv --out new.iokl",
-			`row 2 (line 3), column 1 "when": "soon" is not a date`,
-		},
-		"unknown kernel":      {fit + "--kernel rbf", `unknown kernel "rbf"`},
-		"column out of range": {fit + "--kernel gaussian:7 --lambda 1", "columns 0 to 1"},
-		"chi2 of ranks": {
-			fit + "--kernel chi2:ranks:1 --standardize none --lambda 1",
-			"ranks and directions are of any sign",
-		},
-		"chi2 of directions": {
-			fit + "--kernel chi2:directions:1 --standardize none --lambda 1",
-			"kernel chi2: lengths of columns are learned for gaussian, laplacian, matern12, matern32, matern52",
-		},
-		"kernel of a constant": {
-			"fit --x flat.csv --y y.csv --kernel linear:0 --out new.iokl",
-			"kernels linear:0 are zero on all samples",
-		},
-		"unknown norm": {fit + "--norm l2", `unknown norm "l2"`},
-		"p = 3":        {fit + "--norm lp:3", `norm "lp:3"`},
-		"sum, norm": {
-			fit + "--model sum --norm elastic:.5",
-			"iokl: a sum of separable kernels takes norms lp:P, not elastic:0.5",
-		},
-		"sum, fixed L": {
-			fit + "--model sum --learn eta",
-			"iokl: a sum of separable kernels learns all its output kernels",
-		},
-		"sum among models": {
-			"cv --x x.csv --y y.csv --models product,sum --norms lp:1 --norms wedge",
-			"iokl: a sum of separable kernels takes norms lp:P, not wedge",
-		},
-		"sum of fixed weights": {
-			"cv --x x.csv --y y.csv --models sum --learn l",
-			"iokl: a sum of separable kernels learns all its output kernels",
-		},
-		"intervals in time": {
-			fit + "--folds-by time --interval-folds 3",
-			"iokl: interval folds are for rows in no order",
-		},
-		"unknown solver":      {fit + "--solver magic", `unknown solver "magic"`},
-		"unknown sylvester":   {fit + "--sylvester magic --lambda 1", `"magic"`},
-		"unknown backend":     {fit + "--backend magic", `unknown backend "magic"`},
-		"unknown learn":       {fit + "--learn nothing", "what to learn"},
-		"unknown standardize": {fit + "--standardize z", "what to standardize"},
-		"negative threads":    {fit + "--threads -1", "--threads -1"},
-		"no tolerance":        {fit + "--tol 0", "--tol 0"},
-		"no iterations":       {fit + "--max-outer 0", "--max-outer 0"},
-		"unknown memory":      {fit + "--memory lots", `--memory "lots"`},
-		"beyond memory":       {fit + "--lambda 1 --memory 10KB", "the limit is 10000"},
-		"beyond memory, all":  {fit + "--memory 10KB", "the limit is 10000"},
-		"one class": {
-			"fit --x x.csv --y same.csv --classes --out new.iokl",
-			`same.csv: every label is "red"`,
-		},
-		"groups and time":    {"cv --x x.csv --y y.csv --fold-groups same.csv --time-ordered", "not both"},
-		"unknown flag":       {fit + "--lamda 1", "unknown flag: --lamda: is it --lambda?"},
-		"flag of another":    {"info --model any.iokl", "(for example: iokl info model.iokl; see iokl info --help)"},
-		"argument":           {fit + "stray", "stray"},
-		"no inputs":          {"fit --y y.csv", "--x"},
-		"no targets":         {"fit --x x.csv", "--y"},
-		"both kinds":         {"fit --x x.csv --gram k3.csv --y y.csv", "--gram"},
-		"Gram not square":    {"fit --gram k3.csv --y y2.csv --lambda 1 --out new.iokl", "not square"},
-		"Gram not symmetric": {"fit --gram asym.csv --y y2.csv --lambda 1 --out new.iokl", "not symmetric"},
-		"Gram indefinite": {
-			"fit --gram indef.csv --y y2.csv --lambda 1 --out new.iokl",
-			"not positive semidefinite",
-		},
-		"Gram of other order": {"fit --gram g.npz:Ks --y y2.csv --lambda 1 --out new.iokl", "Y has 2 rows"},
-		"kernel with Gram":    {"fit --gram g.npz:Ks --y g.npz:Y --kernel linear --lambda 1", "--kernel"},
-		"missing file":        {"fit --x none.csv --y y.csv --out new.iokl", "none.csv: no such file"},
-		"missing member":      {"fit --gram g.npz:nope --y g.npz:Y --lambda 1", `no array "nope"`},
-		"unwritable output":   {"fit --x x.csv --y y.csv --out none/new.iokl", "none/new.iokl: no such file"},
-		"input as output": {
-			"fit --x x.csv --y y.csv --lambda 1 --out ./y.csv",
-			"--y names the same file, which would be replaced",
-		},
-		"member as output":    {"fit --gram g.npz:Ks --y g.npz:Y --lambda 1 --report g.npz", "the same file"},
-		"page over its model": {"report good.iokl --out good.iokl", "an argument names the same file"},
-		"pages over data":     {"granger --series x.csv --out x.csv", "--series names the same file"},
-		"folder as output":    {"fit --x x.csv --y y.csv --out .", "is a folder"},
-		"half a model":        {"predict --model half.iokl --x xt.csv --out p.csv", "truncated"},
-		"no model":            {"predict --model x.csv --x xt.csv --out p.csv", "no model file"},
-		"missing model":       {"info none.iokl", "none.iokl: no such file"},
-		"Parquet as output": {
-			"predict --model good.iokl --x xt.csv --out p.parquet",
-			"written as .csv, .csv.gz or .npy",
-		},
-		"wrong columns": {
-			"predict --model good.iokl --x wide.csv --out p.csv",
-			"the data have 3 columns, the model was fitted on 2",
-		},
-		"Gram to other model":  {"predict --model good.iokl --gram g.npz:Kx --out p.csv", "fitted on inputs"},
-		"two standard inputs":  {"fit --x - --y -", "only once"},
-		"one fold":             {"cv --x x.csv --y y.csv --folds 1", "--folds 1"},
-		"more folds than rows": {"cv --x x.csv --y y.csv --folds 50 --lambdas 1", "50 folds of 40"},
-		"unknown metric":       {"cv --x x.csv --y y.csv --metric luck", `unknown metric "luck"`},
-		"bad lambdas":          {"cv --x x.csv --y y.csv --lambdas 1,zwei", `"zwei"`},
-		"negative lambdas":     {"cv --x x.csv --y y.csv --lambdas 1,-1", "λ = -1"},
-		"no command":           {"", "a command is missing"},
-		"unknown command":      {"fitt", `unknown command "fitt"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := command(t, dir, c.line)
-			if r.status != exitUsage || r.stdout != "" {
-				t.Errorf("status %d, standard output %q; want 2 and nothing", r.status, r.stdout)
-			}
-			if !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 ||
-				!strings.HasPrefix(r.stderr, "iokl: ") {
-				t.Errorf("message %q, want one line with %q", r.stderr, c.want)
-			}
-			if after := listing(t, dir); !slices.Equal(before, after) {
-				t.Errorf("files before %v, after %v", before, after)
-			}
-		})
-	}
-}
-
-func listing(t *testing.T, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+	refuseAll(t, dir, `
+		fit --x inf.csv --y y.csv --out new.iokl => row 3 (line 4), column 1 "a": "inf" is not a finite number
+		fit --x text.csv --y y.csv --out new.iokl => row 3 (line 4), column 2 "b": "red" is not a number
+		fit --x ragged.csv --y y.csv --out new.iokl => row 3 (line 4) has 1 cells where the first row has 2
+		fit --x gap.csv --y y.csv --missing error --out new.iokl => row 3, column 2 (b) of the inputs is missing
+		predict --model good.iokl --x gap.csv --missing error --out p.csv => gap.csv: row 3, column 2 "b" is missing
+		fit --x x.csv --y text.csv --out new.iokl => "red" is not a number (an empty cell means missing; --na names words that do too, --drop columns to leave out); class labels need --classes
+		predict --model good.iokl --x - --y-columns 2 => --y -
+		predict --model good.iokl --x less.csv --out p.csv => less.csv: has no column "a", which the model needs: add it, with empty cells where it is not known
+		predict --model good.iokl --x short.csv --x-columns u --out p.csv --json => the data have 1 columns, the model was fitted on 2
+		predict --model good.iokl --x three.csv --out p.csv => three.csv: has no columns "a" and "b", which the model needs: add them, with empty cells
+		info good.iokl --plot pics --x less.csv --y yt.csv => less.csv: has no column "a", which the model needs
+		fit --x x.csv --x-columns "a --y y.csv --out new.iokl => --x-columns: "a: a quote is not closed
+		fit --x twice.csv --x-columns a,b --y y.csv --out new.iokl => --x-columns: the file has several columns "a": choose by numbers from 0
+		fit --x x.csv --x-columns a,b --y-columns b --out new.iokl => --x-columns: column 2 "b" is a target too
+		fit --x y.csv --y-columns u,v --out new.iokl => no columns
+		fit --x x.csv --y gap.csv --missing-targets error --out new.iokl => row 3, column 2 "b" is empty
+		fit --x empty.csv --y y.csv --out new.iokl => empty.csv: is empty
+		fit --x one.csv --y one.csv --out new.iokl => one row
+		fit --x x.csv --y short.csv --out new.iokl => X has 40 rows and Y has 3
+		fit --x x.csv --y const.csv --out new.iokl => iokl: every target column is constant
+		fit --x x.csv --y y.csv --out new.iokl --lambda 0 => --lambda 0: it must be positive
+		fit --x x.csv --y y.csv --out new.iokl --lambda -1 => --lambda -1: it must be positive
+		fit --x x.csv --y y.csv --out new.iokl --lambda nan => --lambda NaN
+		fit --x x.csv --y y.csv --out new.iokl --tau 0 => --tau 0: it must be positive
+		fit --x names.csv --x-columns name --y y.csv --out new.iokl => names.csv: no column is left to learn from: left out, since their words hardly repeat or they count the rows (identifiers or free text): column 1 "name"
+		fit --x x.csv --drop aa --y y.csv --out new.iokl => --drop: there is no column "aa": is it "a"
+		fit --x x.csv --drop z* --y y.csv --out new.iokl => --drop: no column is called as "z*" says: the file has a and b
+		fit --x merge.csv --y y.csv --out new.iokl => line 3 is the mark of a merge conflict
+		fit --x odd.csv --y y.csv --out new.iokl => column 1 "when": "13/25/2024" is not a date written as the others in its column
+		fit --x book.xlsx:other --y y.csv --out new.iokl => book.xlsx: has no sheet "other": it has Sheet1
+		fit --x fake.xlsx --y y.csv --out new.iokl => fake.xlsx: not a whole workbook
+		predict --model good.iokl --x xt.csv --out p.xlsx => written as .csv, .csv.gz or .npy
+		fit --x hollow.csv --y-columns y --categories error --out new.iokl => the input columns are empty
+		fit --x hollow.csv --y-columns y --out new.iokl => no column is left to learn from: left out, since they are empty: column 1 "a"
+		fit --x title.csv --y-columns r --out new.iokl => delete the rows above the names of the columns
+		fit --x colons.txt --y-columns r --out new.iokl => the file has one column, "p:q:r": commas, semicolons, tabs or |, or spaces between numbers, separate columns
+		fit --x lists.json --y y.csv --out new.iokl => JSON is read as records
+		fit --x names.csv --y y.csv --categories error --out new.iokl => row 1 (line 2), column 1 "name": "w0" is not a number
+		fit --x x.csv --y y.csv --out new.iokl --categories maybe => --categories "maybe": want auto or error
+		fit --x x.csv --y y.csv --out new.iokl --max-levels 0 => --max-levels 0
+		fit --x dates.csv --y y.csv --out new.iokl => row 2 (line 3), column 1 "when": "soon" is not a date
+		fit --x x.csv --y y.csv --out new.iokl --kernel rbf => unknown kernel "rbf"
+		fit --x x.csv --y y.csv --out new.iokl --kernel gaussian:7 --lambda 1 => columns 0 to 1
+		fit --x x.csv --y y.csv --out new.iokl --kernel chi2:ranks:1 --standardize none --lambda 1 => ranks and directions are of any sign
+		fit --x x.csv --y y.csv --out new.iokl --kernel chi2:directions:1 --standardize none --lambda 1 => kernel chi2: lengths of columns are learned for gaussian, laplacian, matern12, matern32, matern52
+		fit --x flat.csv --y y.csv --kernel linear:0 --out new.iokl => kernels linear:0 are zero on all samples
+		fit --x x.csv --y y.csv --out new.iokl --norm l2 => unknown norm "l2"
+		fit --x x.csv --y y.csv --out new.iokl --norm lp:3 => norm "lp:3"
+		fit --x x.csv --y y.csv --out new.iokl --model sum --norm elastic:.5 => iokl: a sum of separable kernels takes norms lp:P, not elastic:0.5
+		fit --x x.csv --y y.csv --out new.iokl --model sum --learn eta => iokl: a sum of separable kernels learns all its output kernels
+		cv --x x.csv --y y.csv --models product,sum --norms lp:1 --norms wedge => iokl: a sum of separable kernels takes norms lp:P, not wedge
+		cv --x x.csv --y y.csv --models sum --learn l => iokl: a sum of separable kernels learns all its output kernels
+		fit --x x.csv --y y.csv --out new.iokl --folds-by time --interval-folds 3 => iokl: interval folds are for rows in no order
+		fit --x x.csv --y y.csv --out new.iokl --solver magic => unknown solver "magic"
+		fit --x x.csv --y y.csv --out new.iokl --sylvester magic --lambda 1 => "magic"
+		fit --x x.csv --y y.csv --out new.iokl --backend magic => unknown backend "magic"
+		fit --x x.csv --y y.csv --out new.iokl --learn nothing => what to learn
+		fit --x x.csv --y y.csv --out new.iokl --standardize z => what to standardize
+		fit --x x.csv --y y.csv --out new.iokl --threads -1 => --threads -1
+		fit --x x.csv --y y.csv --out new.iokl --tol 0 => --tol 0
+		fit --x x.csv --y y.csv --out new.iokl --max-outer 0 => --max-outer 0
+		fit --x x.csv --y y.csv --out new.iokl --memory lots => --memory "lots"
+		fit --x x.csv --y y.csv --out new.iokl --lambda 1 --memory 10KB => the limit is 10000
+		fit --x x.csv --y y.csv --out new.iokl --memory 10KB => the limit is 10000
+		fit --x x.csv --y same.csv --classes --out new.iokl => same.csv: every label is "red"
+		cv --x x.csv --y y.csv --fold-groups same.csv --time-ordered => not both
+		fit --x x.csv --y y.csv --out new.iokl --lamda 1 => unknown flag: --lamda: is it --lambda?
+		info --model any.iokl => (for example: iokl info model.iokl; see iokl info --help)
+		fit --x x.csv --y y.csv --out new.iokl stray => stray
+		fit --y y.csv => --x
+		fit --x x.csv => --y
+		fit --x x.csv --gram k3.csv --y y.csv => --gram
+		fit --gram k3.csv --y y2.csv --lambda 1 --out new.iokl => not square
+		fit --gram asym.csv --y y2.csv --lambda 1 --out new.iokl => not symmetric
+		fit --gram indef.csv --y y2.csv --lambda 1 --out new.iokl => not positive semidefinite
+		fit --gram g.npz:Ks --y y2.csv --lambda 1 --out new.iokl => Y has 2 rows
+		fit --gram g.npz:Ks --y g.npz:Y --kernel linear --lambda 1 => --kernel
+		fit --x none.csv --y y.csv --out new.iokl => none.csv: no such file
+		fit --gram g.npz:nope --y g.npz:Y --lambda 1 => no array "nope"
+		fit --x x.csv --y y.csv --out none/new.iokl => none/new.iokl: no such file
+		fit --x x.csv --y y.csv --lambda 1 --out ./y.csv => --y names the same file, which would be replaced
+		fit --gram g.npz:Ks --y g.npz:Y --lambda 1 --report g.npz => the same file
+		report good.iokl --out good.iokl => an argument names the same file
+		granger --series x.csv --out x.csv => --series names the same file
+		fit --x x.csv --y y.csv --out . => is a folder
+		predict --model half.iokl --x xt.csv --out p.csv => truncated
+		predict --model x.csv --x xt.csv --out p.csv => no model file
+		info none.iokl => none.iokl: no such file
+		predict --model good.iokl --x xt.csv --out p.parquet => written as .csv, .csv.gz or .npy
+		predict --model good.iokl --x wide.csv --out p.csv => the data have 3 columns, the model was fitted on 2
+		predict --model good.iokl --gram g.npz:Kx --out p.csv => fitted on inputs
+		fit --x - --y - => only once
+		cv --x x.csv --y y.csv --folds 1 => --folds 1
+		cv --x x.csv --y y.csv --folds 50 --lambdas 1 => 50 folds of 40
+		cv --x x.csv --y y.csv --metric luck => unknown metric "luck"
+		cv --x x.csv --y y.csv --lambdas 1,zwei => "zwei"
+		cv --x x.csv --y y.csv --lambdas 1,-1 => λ = -1
+		 => a command is missing
+		fitt => unknown command "fitt"
+	`)
 }

@@ -93,7 +93,7 @@ func someNames(names []string) string {
 	return "the file has " + page.Enumerated(names, 8)
 }
 
-// nearestNames ends a message about a name that is not there with the names most like it.
+// nearestNames is the end of a message about an unknown name: the most similar names.
 func nearestNames(name string, names []string) string {
 	if names == nil {
 		return ": " + noHeader
@@ -105,7 +105,7 @@ func nearestNames(name string, names []string) string {
 	return ": is it " + strings.Join(quoted(like), " or ") + "?"
 }
 
-// similar are up to three names that are written nearly as name is, the most similar first.
+// similar are up to three names of small edit distance to name, the nearest first.
 func similar(name string, names []string) []string {
 	like := slices.DeleteFunc(schema.Nearest(name, names), func(s string) bool {
 		d := schema.Distance(name, s)
@@ -122,9 +122,9 @@ func quoted(words []string) []string {
 	return out
 }
 
-// columnsOf chooses the inputs of the model among the columns of --x: those asked for, or those of the same names
-// wherever they stand; without names all in order. A renamed column is found where as many names are left over on
-// both sides.
+// columnsOf chooses the inputs of the model among the columns of --x: those of --x-columns, or those of the same names
+// in any order; without names all in order. Renamed columns are matched by their order where the numbers of unmatched
+// names agree.
 func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]string, int) ([]int, error) {
 	return func(names []string, cols int) ([]int, error) {
 		all, err := d.inputColumns().index(names, cols)
@@ -147,8 +147,8 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 	}
 }
 
-// match says which of the columns have of a file each column of a schema is, and which were found by their order.
-// A column that is left out may be any.
+// match finds the columns of a schema among the columns have of a file, and lists those that it matched by their order.
+// A column that the schema does not use may be any.
 func match(want schema.Columns, names []string, have []int) (idx []int, renamed []string, err error) {
 	idx = make([]int, len(want))
 	left := slices.Clone(have)
@@ -176,7 +176,7 @@ func match(want schema.Columns, names []string, have []int) (idx []int, renamed 
 	return idx, renamed, nil
 }
 
-// absent is the error about columns that a file lacks, with the names in it that are most like theirs.
+// absent is the error about missing columns, with the most similar names of the file.
 func absent(want schema.Columns, missing []int, names []string, left []int) error {
 	var lacking, free []string
 	for _, k := range missing {
@@ -206,7 +206,7 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 	return fmt.Errorf("%s: %s", text, add)
 }
 
-// far counts the values beyond the limits of a model, by column.
+// far counts, by column, the inputs beyond the limits of a model.
 type far struct {
 	low, high []float64
 	count     []int
@@ -245,7 +245,7 @@ func (f *far) warnings(file string, names []string) []string {
 		page.Enumerated(in, 5))}
 }
 
-// giveaways says which single columns of the inputs determine a target.
+// giveaways warns of single input columns that determine a target.
 func (d *data) giveaways() (hints []string) {
 	if d.X == nil {
 		return nil
@@ -288,8 +288,8 @@ func (d *data) targetCodes() (targets [][]float64, names []string) {
 // A column determines a target where it has at most mostValues different values, with repeats rows each on average.
 const mostValues, repeats = 1000, 5
 
-// determines reports whether rows that are alike in X, of which there are several, have the same
-// target, and not all rows.
+// determines reports whether equal rows of X, of which there are several, have equal targets, while the targets of all
+// rows are not equal.
 func determines(X blas.General, target []float64) bool {
 	value := map[string]float64{}
 	rows := 0
@@ -309,7 +309,7 @@ func determines(X blas.General, target []float64) bool {
 	return len(different) > 1 && repeats*len(value) <= rows
 }
 
-// classNumbers asks whether labels that are many different numbers are meant as classes.
+// classNumbers warns of class labels that are many different numbers.
 func classNumbers(labels []string) []string {
 	const many = 20
 	different := map[string]bool{}

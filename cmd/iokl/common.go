@@ -40,14 +40,14 @@ func (m *machine) flags(f *pflag.FlagSet) {
 	m.compute(f)
 }
 
-// compute is the part of the flags that every command has that computes.
+// compute adds the flags of every command that computes.
 func (m *machine) compute(f *pflag.FlagSet) {
 	f.StringVar(&m.backend, "backend", "", "")
 	f.IntVar(&m.threads, "threads", 0, "")
 	m.output(f)
 }
 
-// output is the part of the flags that every command has.
+// output adds the flags of every command.
 func (m *machine) output(f *pflag.FlagSet) {
 	f.BoolVar(&m.json, "json", false, "")
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "")
@@ -73,7 +73,7 @@ func (m *machine) apply() (limit int64, err error) {
 	return limit, nil
 }
 
-// byteSize is a number, a prefix of the unit, and the rest of the unit.
+// byteSize matches a number, the prefix of a unit and the rest of the unit.
 var byteSize = regexp.MustCompile(`(?is)^\s*(.*?)\s*(?:([KMGT])(i?B)?|B)?\s*$`)
 
 // parseBytes reads a size such as 500MB, 4GiB or 1e9.
@@ -109,10 +109,10 @@ func (m *machine) print(cmd *cobra.Command, report interface{ Write(w io.Writer)
 	return report.Write(cmd.OutOrStdout())
 }
 
-// stdin hands out standard input and pipes, which can be read once, or keeps what they held.
+// stdin gives access to standard input and pipes, which can be read only once, and may keep their content.
 type stdin struct {
 	r     io.Reader
-	again bool              // what is read is kept and handed out again
+	again bool              // keep what is read, for a second reader
 	kept  map[string][]byte // what was read, by name
 }
 
@@ -124,7 +124,7 @@ func once(name string) bool {
 	return name == "-" || err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
-// take gives what reads the file in place of its name; nil means that its name does.
+// take returns the reader of the file; nil means that the file is opened by its name.
 func (s *stdin) take(name string) (io.Reader, error) {
 	if !once(name) || name != "-" && !s.again {
 		return nil, nil
@@ -159,7 +159,7 @@ func (s *stdin) take(name string) (io.Reader, error) {
 	return bytes.NewReader(b), nil
 }
 
-// reading is what f reads, or, as soon as the command is interrupted, the failure that says so.
+// reading returns what f reads, or a failure as soon as the command is interrupted.
 func reading[T any](cmd *cobra.Command, f func() (T, error)) (T, error) {
 	v, err := interrupt.Do(cmd.Context(), f)
 	if cmd.Context().Err() != nil {
@@ -183,7 +183,7 @@ func parseFloats(flag, text string) (out []float64, err error) {
 	return out, nil
 }
 
-// numbered gives equal values the same number, from 0 in the order in which they first come, but for blank ones.
+// numbered numbers distinct values from 0 in the order of their first occurrence. Blank ones are left at 0.
 func numbered[T comparable](values []T, blank []bool) []int {
 	numbers, at := make([]int, len(values)), map[T]int{}
 	for i, v := range values {
@@ -198,8 +198,8 @@ func numbered[T comparable](values []T, blank []bool) []int {
 	return numbers
 }
 
-// commandLine is the command with the flags that were given, as a shell reads it, without those that name what
-// is written or say how much is printed: two runs that differ in these alone make the same model file.
+// commandLine is the command with the given flags, quoted for a shell. Flags of output are left out, so that two runs
+// that differ in these alone make the same model file.
 func commandLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -222,7 +222,7 @@ func commandLine(cmd *cobra.Command) string {
 
 var plainWord = regexp.MustCompile(`^[-\w./:,=+@%]+$`)
 
-// shellWord quotes what a shell would not take as one word.
+// shellWord quotes a word for a shell where it needs quotes.
 func shellWord(s string) string {
 	if plainWord.MatchString(s) {
 		return s

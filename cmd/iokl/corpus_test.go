@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -137,14 +136,6 @@ func grouped(v float64) string {
 	return whole
 }
 
-func zipped(s string) string {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = z.Write([]byte(s))
-	_ = z.Close()
-	return b.String()
-}
-
 // value is a number for text that is one, as JSON and workbooks have it.
 func value(cell string) any {
 	if v, err := strconv.ParseFloat(cell, 64); err == nil && fmt.Sprint(v) == cell {
@@ -171,7 +162,7 @@ func (o *odd) json(t *testing.T, dir string) {
 		records = append(records, "{"+strings.Join(fields, ", ")+"}")
 	}
 	if strings.HasSuffix(o.file, ".gz") {
-		write(t, dir, o.file, zipped(strings.Join(records, "\n")))
+		write(t, dir, o.file, packed(strings.Join(records, "\n")))
 		return
 	}
 	write(t, dir, o.file, "["+strings.Join(records, ",\n ")+"]\n")
@@ -256,10 +247,7 @@ func (o *odd) predictions(t *testing.T, dir string) ([]float64, string) {
 	if !o.header {
 		head = fmt.Sprintf("--drop %s", y)
 	}
-	p := command(t, dir, fmt.Sprintf("predict --model odd.iokl --x %s %s %s --out odd-p.csv", o.file, o.flags, head))
-	if p.status != exitOK {
-		t.Fatalf("%+v", p)
-	}
+	succeed(t, dir, fmt.Sprintf("predict --model odd.iokl --x %s %s %s --out odd-p.csv", o.file, o.flags, head))
 	return mustTable(t, filepath.Join(dir, "odd-p.csv")).Data.Data, r.stderr
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/files/picture"
-	"github.com/iokl/iokl/internal/files/table"
 )
 
-// foldFlags say what cross-validation tries and how.
+// foldFlags are the settings to compare, and how.
 type foldFlags struct {
 	opt           iokl.CVOptions
+	folds         string
 	lambdas, taus string
 	norms, models []string
 	foldGroups    string
@@ -33,8 +33,7 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.taus, "taus", "", "")
 	f.StringArrayVar(&c.norms, "norms", nil, "")
 	f.StringSliceVar(&c.models, "models", nil, "")
-	o.Folds = 10
-	f.Var(&foldCount{&o.Folds, &o.LeaveOneOut}, "folds", "")
+	f.StringVar(&c.folds, "folds", strconv.Itoa(o.Folds), "")
 	f.IntVar(&o.Repeats, "repeats", 1, "")
 	f.StringVar((*string)(&o.Metric), "metric", "mse", "")
 	f.BoolVar(&o.TimeOrdered, "time-ordered", false, "")
@@ -42,35 +41,19 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.OneSE, "one-se", false, "")
 }
 
-// foldCount is a number of folds, or loo.
-type foldCount struct {
-	n   *int
-	loo *bool
-}
-
-func (c *foldCount) Type() string { return "int|loo" }
-
-func (c *foldCount) String() string {
-	switch {
-	case c.n == nil:
-		return ""
-	case *c.loo:
-		return "loo"
-	}
-	return strconv.Itoa(*c.n)
-}
-
-func (c *foldCount) Set(text string) (err error) {
-	if *c.loo = text == "loo"; *c.loo {
+// count reads the number of folds, or loo.
+func (c *foldFlags) count() (err error) {
+	if c.opt.LeaveOneOut = c.folds == "loo"; c.opt.LeaveOneOut {
 		return nil
 	}
-	if *c.n, err = strconv.Atoi(text); err != nil {
-		err = fmt.Errorf("%s is neither a number nor loo", text)
+	if c.opt.Folds, err = strconv.Atoi(c.folds); err != nil {
+		err = fmt.Errorf("--folds %s is neither a number nor loo", c.folds)
 	}
 	return err
 }
 
-// options of the library, for so many rows; fewer than 0 when that is not known. Those that are blank are of no group.
+// options are the options of the library for so many rows, fewer than 0 where that is not known. Blank rows have no
+// group.
 func (c *foldFlags) options(cmd *cobra.Command, rows int, blank []bool) (iokl.CVOptions, error) {
 	opt := c.opt
 	for _, n := range c.norms {
@@ -80,7 +63,7 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int, blank []bool) (iokl.CV
 		opt.Models = append(opt.Models, iokl.ModelKind(m))
 	}
 	if (opt.LeaveOneOut || !cmd.Flags().Changed("folds")) && rows >= 0 {
-		opt.Folds = 0 // as many as the library takes for these rows
+		opt.Folds = 0 // the default of the library for these rows
 	}
 	var err error
 	if opt.Lambdas, err = parseFloats("lambdas", c.lambdas); err != nil {
@@ -99,30 +82,26 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int, blank []bool) (iokl.CV
 }
 
 func readFoldGroups(name string, rows int, blank []bool) ([]int, error) {
-	_, records, err := table.ReadText(name, table.Options{})
+	all, err := records(name, 1, "one label")
 	if err != nil {
 		return nil, work(err)
 	}
-	if rows >= 0 && len(records) == rows+1 {
-		records = records[1:] // a header that looks like a label
+	if rows >= 0 && len(all) == rows+1 {
+		all = all[1:] // a header that looks like a label
 	}
-	if rows >= 0 && len(records) != rows {
-		return nil, status.Input("%s has %d rows, the data have %d", name, len(records), rows)
+	if rows >= 0 && len(all) != rows {
+		return nil, status.Input("%s has %d rows, the data have %d", name, len(all), rows)
 	}
-	labels := make([]string, len(records))
-	for i, rec := range records {
-		if len(rec) != 1 {
-			return nil, status.Input("%s: row %d has %d cells, want one label", name, i+1, len(rec))
-		}
-		labels[i] = rec[0]
-	}
-	return numbered(labels, blank), nil
+	return numbered(slices.Concat(all...), blank), nil
 }
 
 func newCVCmd() *cobra.Command {
 	l := new(learning)
-	var c foldFlags
+	c := foldFlags{opt: iokl.CVOptions{Folds: 10}}
 	cmd := newCommand("cv", func(cmd *cobra.Command) error {
+		if err := c.count(); err != nil {
+			return err
+		}
 		if cmd.Flags().Changed("lambda") {
 			c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.opt.Lambda))
 		}
@@ -149,7 +128,7 @@ func (d *data) rows() int {
 	return 0
 }
 
-// seen lists the rows that a fit sees: those that are not blank.
+// seen lists the rows that are not blank, which a fit learns from.
 func (d *data) seen() (rows []int) {
 	for i := range d.rows() {
 		if i >= len(d.blank) || !d.blank[i] {
@@ -159,8 +138,8 @@ func (d *data) seen() (rows []int) {
 	return rows
 }
 
-// crossValidate compares settings, reports, and fits and saves the best where a file is asked for. Interrupted, it is
-// about the settings of data in memory that were compared by then.
+// crossValidate compares settings, reports, and, with --out, fits the best setting and saves the model. After an
+// interruption it reports the folds done so far, for data in memory.
 func (c *learning) crossValidate(t *task) error {
 	ctx, opt := c.cmd.Context(), c.opt
 	if c.out != "" && t.d != nil {

@@ -33,28 +33,28 @@ type dataFlags struct {
 	na                 []string // words for a missing cell
 	// columns that are neither inputs nor targets; those of keep are written beside predictions
 	drop, keep string
-	categories string // what becomes of words in inputs; "": they are refused
+	categories string // how words in inputs are read; "" refuses them
 	maxLevels  int
 	schema     schema.Columns // of the inputs, where a model has one
 	// the columns of a model, where there is one
 	inputsOf, targetsOf func(names []string, cols int) ([]int, error)
 	blank               []bool // rows whose cells are all missing, whatever they hold
 	classes             bool
-	orLabels            bool // targets that are no numbers are class labels
+	orLabels            bool // targets that are not numbers are class labels
 }
 
-// inputs are the flags of a table of inputs.
-func (d *dataFlags) inputs(f *pflag.FlagSet) {
+// tables are the flags of a table of inputs and one of targets.
+func (d *dataFlags) tables(f *pflag.FlagSet) {
 	f.StringVar(&d.x, "x", "", "")
 	f.StringVar(&d.xColumns, "x-columns", "", "")
-	f.StringVar(&d.drop, "drop", "", "")
+	f.StringVar(&d.y, "y", "", "")
+	f.StringVar(&d.yColumns, "y-columns", "", "")
 }
 
 func (d *dataFlags) flags(f *pflag.FlagSet) {
-	d.inputs(f)
+	d.tables(f)
+	f.StringVar(&d.drop, "drop", "", "")
 	f.StringVar(&d.keep, "keep", "", "")
-	f.StringVar(&d.y, "y", "", "")
-	f.StringVar(&d.yColumns, "y-columns", "", "")
 	f.StringArrayVar(&d.grams, "gram", nil, "")
 	f.StringVar(&d.groups, "groups", "", "")
 	f.BoolVar(&d.classes, "classes", false, "")
@@ -64,7 +64,7 @@ func (d *dataFlags) flags(f *pflag.FlagSet) {
 	d.reading(f)
 }
 
-// reading is the part of the flags about how files are read.
+// reading adds the flags about how files are read.
 func (d *dataFlags) reading(f *pflag.FlagSet) {
 	f.StringVar(&d.header, "header", "auto", "")
 	f.StringArrayVar(&d.na, "na", nil, "")
@@ -94,7 +94,7 @@ type data struct {
 	grams  []mat.Matrix
 	labels []string
 	groups []kernel.Group
-	blank  []bool // as in the flags
+	blank  []bool // as in dataFlags
 }
 
 // bytes is the memory that the data take.
@@ -112,7 +112,7 @@ func (d *data) bytes() float64 {
 	return 8 * float64(cells)
 }
 
-// targetFile settles the file of the targets.
+// targetFile sets the file of the targets: by default that of the inputs.
 func (d *dataFlags) targetFile() error {
 	if d.y == "" && d.yColumns != "" {
 		d.y = d.x
@@ -216,7 +216,7 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 	return nil
 }
 
-// observed refuses a table with a missing cell in a row that is not blank, and says why.
+// observed refuses a table with a missing cell in a row that is not blank, for the reason why.
 func observed(file string, t *table.Table, blank []bool, why string) error {
 	for i := range t.Data.Rows {
 		if i < len(blank) && blank[i] {
@@ -231,7 +231,7 @@ func observed(file string, t *table.Table, blank []bool, why string) error {
 	return nil
 }
 
-// classLabels reads labels to learn from, which must be of several classes.
+// classLabels reads class labels to learn from, and refuses those of one class.
 func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err error) {
 	if out.labels, err = d.readLabels(opt, in); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err er
 	return nil
 }
 
-// columns are those of a file that flags choose.
+// columns are the flags that choose columns of a file.
 type columns struct {
 	flag, list string
 	but, drop  string // columns that are left out: targets in the same file, and those of --drop
@@ -280,7 +280,7 @@ func (d *dataFlags) inputColumns() columns {
 
 func (d *dataFlags) targetColumns() columns { return columns{flag: "--y-columns", list: d.yColumns} }
 
-// index lists the columns, all but those that are left out where none are chosen.
+// index lists the chosen columns; where none are chosen, all but those that are left out.
 func (c columns) index(names []string, cols int) (idx []int, err error) {
 	var targets, out []int
 	for _, left := range []struct {
@@ -328,33 +328,28 @@ func readTable(
 	return table.Read(name, opt)
 }
 
-func pick(t *table.Table, idx []int) *table.Table {
-	out := &table.Table{Data: blas.NewGeneral(t.Data.Rows, len(idx))}
-	for k, j := range idx {
-		if t.Names != nil {
-			out.Names = append(out.Names, t.Names[j])
-		}
-		for i := range t.Data.Rows {
-			out.Data.Data[i*len(idx)+k] = t.Data.Data[i*t.Data.Stride+j]
+// records reads a file of text whose rows have so many cells; want names them in the error.
+func records(name string, cells int, want string) ([][]string, error) {
+	_, all, err := table.ReadText(name, table.Options{})
+	for i, rec := range all {
+		if err == nil && len(rec) != cells {
+			err = status.Input("%s: row %d has %d cells, want %s", name, i+1, len(rec), want)
 		}
 	}
-	return out
+	return all, err
 }
 
-// readGroups reads the file of column,group that names sets of columns for kernels.
+// readGroups reads named sets of columns from a file of column,group.
 func readGroups(name string, X *table.Table) ([]kernel.Group, error) {
 	if name == "" {
 		return nil, nil
 	}
-	_, records, err := table.ReadText(name, table.Options{})
+	all, err := records(name, 2, "column,group")
 	if err != nil {
 		return nil, err
 	}
 	var groups []kernel.Group
-	for i, rec := range records {
-		if len(rec) != 2 {
-			return nil, status.Input("%s: row %d has %d cells, want column,group", name, i+1, len(rec))
-		}
+	for i, rec := range all {
 		idx := X.Schema.At(rec[0])
 		var err error
 		if idx == nil {
@@ -410,8 +405,8 @@ func (d *dataFlags) labelColumn(names []string, cols int) ([]int, error) {
 	return nil, status.Input("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, len(idx))
 }
 
-// withoutHeader leaves out a first label that must be the name of the column, since
-// there is one label more than rows: where all is text it looks like the others.
+// withoutHeader drops the first label where there is one more than rows: it is the name of the column, which cannot be
+// told from labels by its text.
 func (d *dataFlags) withoutHeader(labels []string, rows int) []string {
 	if d.header == "auto" && len(labels) == rows+1 {
 		return labels[1:]
@@ -419,7 +414,7 @@ func (d *dataFlags) withoutHeader(labels []string, rows int) []string {
 	return labels
 }
 
-// numberLabels takes the numbers of a table of one column as class labels, a missing one as no label.
+// numberLabels formats the numbers of a table of one column as class labels, a missing one as "".
 func numberLabels(t *table.Table) []string {
 	labels := make([]string, t.Data.Rows)
 	for i, v := range t.Data.Data {

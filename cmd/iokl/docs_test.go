@@ -16,10 +16,7 @@ func TestGuides(t *testing.T) {
 	if err != nil {
 		t.Skip("the guides need a POSIX shell")
 	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := moduleRoot(t)
 	bin := filepath.Join(t.TempDir(), "iokl")
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -47,14 +44,8 @@ func TestGuides(t *testing.T) {
 				t.Skip("chooses and fits for half a minute")
 			}
 			t.Parallel()
-			dir := t.TempDir()
-			if err := os.Symlink(filepath.Join(root, "bench"), filepath.Join(dir, "bench")); err != nil {
-				t.Skip("no symbolic links here:", err)
-			}
-			text, err := os.ReadFile(filepath.Join(root, "docs", guide))
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := withBench(t)
+			text := mustRead(t, filepath.Join(root, "docs", guide))
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, sh, "-eu")

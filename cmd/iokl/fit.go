@@ -20,25 +20,25 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// learning is what the commands fit and cv are given.
+// learning holds the flags of the commands fit and cv.
 type learning struct {
 	cmd             *cobra.Command
 	m               machine
 	d               dataFlags
 	s               streamFlags
 	out, plot, page string       // files and a folder to write to; "" where that is not asked for
-	opt             iokl.Options // those of the flags, and then of the data
+	opt             iokl.Options // from the flags, completed from the data
 	certify         string
 	float32         bool
 	cost            weightFlags
 	foldsBy, hide   string
 }
 
-// task is what a command learns from, and how far it is.
+// task is the data that a command learns from, and its progress.
 type task struct {
 	iokl.Data
 	d      *data // in memory; nil where rows are streamed
-	silent bool  // for one of the ranks that neither print nor write
+	silent bool  // on ranks that neither print nor write
 	p      *progress
 	start  time.Time
 }
@@ -76,8 +76,8 @@ func (c *learning) flags(cmd *cobra.Command) {
 	f.StringVar(&c.page, "report", "", "")
 }
 
-// run reads the data and hands them to work, where rows are streamed in each of the ranks. folds are the flags of cv,
-// nil for a fit.
+// run reads the data and calls work with them, on every rank where rows are streamed. folds are the flags of cv, nil
+// for a fit.
 func (c *learning) run(folds *foldFlags, work func(*task) error) error {
 	if err := c.begin(); err != nil {
 		return err
@@ -99,14 +99,14 @@ func (c *learning) run(folds *foldFlags, work func(*task) error) error {
 	return work(c.task(d.source(), d))
 }
 
-// task begins to show how the work goes on.
+// task starts the display of progress.
 func (c *learning) task(source iokl.Data, d *data) *task {
 	p := newProgress(c.cmd.ErrOrStderr(), &c.m, c.opt.Tol)
 	c.opt.Trace, c.opt.Notify, c.opt.Watch = p.step, p.line, p.choosing
 	return &task{Data: source, d: d, p: p, start: time.Now()}
 }
 
-// begin completes the options by what the flags say, and refuses flags that do not go together.
+// begin completes the options from the flags, and refuses flags that exclude each other.
 func (c *learning) begin() error {
 	d, opt := &c.d, &c.opt
 	if _, err := c.m.apply(); err != nil {
@@ -126,16 +126,13 @@ func (c *learning) begin() error {
 	if err := cli.CheckOutputs(c.cmd, "", "out", "report", "checkpoint", "plot"); err != nil {
 		return err
 	}
-	if err := checkPlot(c.plot); err != nil {
-		return err
-	}
 	if err := c.s.route(c.cmd, &c.m, d, opt); err != nil {
 		return err
 	}
 	return c.cost.begin(d, c.s.on, opt)
 }
 
-// load reads data into memory, and completes the options by what they say.
+// load reads data into memory, and completes the options from them.
 func (c *learning) load() (*data, error) {
 	if err := c.cost.readWeights(c.cmd, &c.d, &c.opt); err != nil {
 		return nil, err
@@ -153,7 +150,7 @@ func (c *learning) load() (*data, error) {
 	return d, c.cost.read(c.cmd, &c.d, &c.opt)
 }
 
-// deal says how rows are split into folds.
+// deal sets how rows are split into folds.
 func (c *learning) deal(cv *iokl.CVOptions, d *data) error {
 	if c.hide == "cells" && d.labels != nil {
 		return errors.New("--hide cells: a class label is one cell: hide rows")
@@ -193,7 +190,7 @@ func (c *learning) deal(cv *iokl.CVOptions, d *data) error {
 	return nil
 }
 
-// source is the data as the library takes them.
+// source is the data in the form that the library takes.
 func (d *data) source() iokl.Data {
 	s := iokl.Data{Grams: d.grams, Labels: d.labels}
 	if d.X != nil {
@@ -223,8 +220,8 @@ func newFitCmd() *cobra.Command {
 	return cmd
 }
 
-// noteOrigin notes in the model how it came about, with effects of the inputs on d; nil for data that are not in
-// memory.
+// noteOrigin stores in the model the command that made it, its held-out errors, and the effects of the inputs on d,
+// which is nil for data that are not in memory.
 func (c *learning) noteOrigin(ctx context.Context, model *iokl.Model, d *data, held *iokl.HeldOut) error {
 	o := results.Origin{Command: commandLine(c.cmd), Keep: c.d.keep, Weights: c.cost.columns()}
 	W := c.opt.Weights
@@ -303,7 +300,7 @@ func (c *learning) save(t *task, model *iokl.Model, page string) (*iokl.HeldOut,
 	}
 	warn(c.cmd.ErrOrStderr(), model.Warnings())
 	held, err := results.HeldOut(ctx, model)
-	if err != nil { // the model is none the worse for it
+	if err != nil { // the model itself is not affected
 		warn(c.cmd.ErrOrStderr(), []string{fmt.Sprintf("no error on held-out rows was measured: %v", err)})
 	}
 	if c.out != "" || page != "" {
@@ -314,7 +311,7 @@ func (c *learning) save(t *task, model *iokl.Model, page string) (*iokl.HeldOut,
 	return held, keep(c.cmd, model, c.out, page)
 }
 
-// unfinished is the error of work that has no result: err, or where it was interrupted, when, and what is kept.
+// unfinished is the error of work without a result: err, or, after an interruption, when that was and what is kept.
 func unfinished(cmd *cobra.Command, err error, interrupted string) error {
 	if cmd.Context().Err() != nil {
 		return status.Failure(errors.New("interrupted" + interrupted))
@@ -322,13 +319,13 @@ func unfinished(cmd *cobra.Command, err error, interrupted string) error {
 	return work(err)
 }
 
-// noModel says why a fit returned no model, and whether the same command goes on from the checkpoint.
+// noModel is the error of a fit that returned no model. It says whether the command continues from a checkpoint.
 func (c *learning) noModel(err error) error {
 	return unfinished(c.cmd, err, " before the fit had a first model: "+kept(c.opt.Checkpoint))
 }
 
-// outcome says how a fit ended that returned a model: a budget, or an iteration limit, that
-// the user set is what was asked for, everything else that kept it from its tolerance is a failure.
+// outcome is the error of a fit that returned a model. Reaching a budget or an iteration limit that the user set is
+// success; every other reason for missing the tolerance is a failure.
 func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error {
 	interrupted := cmd.Context().Err() != nil
 	if err == nil && !interrupted {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/cmd/internal/results"
@@ -13,32 +12,20 @@ import (
 func TestFoldsBy(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, 4))
-	var x, y strings.Builder
-	fmt.Fprintln(&x, "who,a")
-	fmt.Fprintln(&y, "y")
-	for i := range 48 {
+	writeXY(t, dir, "who,a", "y", 48, func(i int) (x, y string) {
 		a := rng.NormFloat64()
-		fmt.Fprintf(&x, "p%d,%g\n", i%4, a)
-		fmt.Fprintf(&y, "%g\n", a+0.1*rng.NormFloat64())
-	}
+		return fmt.Sprintf("p%d,%g", i%4, a), fmt.Sprint(a + 0.1*rng.NormFloat64())
+	})
+	write(t, dir, "who.csv", rowsText("", 48, func(i int) string { return fmt.Sprint("p", i%4) }))
 	errors := func(flags string) string {
 		t.Helper()
-		var r results.CV
-		command(t, dir,
-			"cv --x x.csv --y y.csv --kernel linear:all --lambdas 0.1 --norm lp:1 --folds 4 --json "+flags).object(t,
-			&r)
+		r := object[results.CV](t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 0.1 --norm lp:1 "+
+			"--folds 4 --json "+flags)
 		if !(r.Constant > 0.5) || !(r.Best.Mean < r.Constant) {
 			t.Errorf("%s: error %g, of the mean %g", flags, r.Best.Mean, r.Constant)
 		}
 		return fmt.Sprint(r.Best.Folds)
 	}
-	var who strings.Builder
-	for i := range 48 {
-		fmt.Fprintf(&who, "p%d\n", i%4)
-	}
-	write(t, dir, "x.csv", x.String())
-	write(t, dir, "y.csv", y.String())
-	write(t, dir, "who.csv", who.String())
 	shuffled := errors("")
 	for _, c := range []struct {
 		by, same string // flags that mean the same; "-": none do
@@ -59,27 +46,15 @@ func TestFoldsBy(t *testing.T) {
 func TestFewFolds(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(5, 4))
-	var x, y, holes, who strings.Builder
-	fmt.Fprintln(&x, "who,a")
-	fmt.Fprintln(&y, "y,z")
-	fmt.Fprintln(&holes, "y,z")
-	for i := range 9 {
+	holes := ""
+	writeXY(t, dir, "who,a", "y,z", 9, func(i int) (x, y string) {
 		a := rng.NormFloat64()
-		fmt.Fprintf(&x, "p%d,%g\n", i%3, a)
-		fmt.Fprintf(&who, "p%d\n", i%3)
-		line := fmt.Sprintf("%g,%g\n", a+0.1*rng.NormFloat64(), rng.NormFloat64())
-		fmt.Fprint(&y, line)
-		if i%3 > 0 {
-			line = ",\n"
-		}
-		fmt.Fprint(&holes, line)
-	}
-	for name, text := range map[string]*strings.Builder{
-		"x.csv": &x, "y.csv": &y, "holes.csv": &holes,
-		"who.csv": &who,
-	} {
-		write(t, dir, name, text.String())
-	}
+		y = fmt.Sprintf("%g,%g", a+0.1*rng.NormFloat64(), rng.NormFloat64())
+		holes += map[bool]string{true: y, false: ","}[i%3 == 0] + "\n"
+		return fmt.Sprintf("p%d,%g", i%3, a), y
+	})
+	write(t, dir, "holes.csv", "y,z\n"+holes)
+	write(t, dir, "who.csv", rowsText("", 9, func(i int) string { return fmt.Sprint("p", i%3) }))
 	for line, folds := range map[string]string{ // those of fit are repeated four times but in the order of time
 		"fit --x x.csv --y y.csv --folds-by who":                                          "12",
 		"fit --x x.csv --y y.csv --folds-by who --interval-folds 3":                       "12",
@@ -92,9 +67,6 @@ func TestFewFolds(t *testing.T) {
 		"fit --x x.csv --y y.csv --folds-by who --interval-folds 3 --kernel linear:3":     "12",
 		"fit --x x.csv --y y.csv --x-columns a --kernel linear --model sum --learn l,eta": "20",
 	} {
-		if r := command(t, dir, line+" --json"); r.status != exitOK ||
-			!strings.Contains(r.stdout, `"folds": `+folds+",") {
-			t.Errorf("%s: status %d, %s%s", line, r.status, r.stderr, r.stdout)
-		}
+		succeed(t, dir, line+" --json").out(`"folds": ` + folds + ",")
 	}
 }

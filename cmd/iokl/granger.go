@@ -39,7 +39,7 @@ type grangerFlags struct {
 	forecast         int
 	level            float64    // of the forecasts' intervals
 	world            *mpi.World // the ranks, which share the nodes
-	// how sure the graph is
+	// of the confidence of edges
 	stability, null int // rounds
 	top, block      int
 	improvement     bool
@@ -99,9 +99,6 @@ func (g *grangerFlags) run(cmd *cobra.Command) error {
 	if err := cli.CheckOutputs(cmd, "", "checkpoint", "out", "report", "plot"); err != nil {
 		return err
 	}
-	if err := checkPlot(g.plot); err != nil {
-		return err
-	}
 	limit, err := g.apply()
 	if err != nil {
 		return err
@@ -158,7 +155,7 @@ const explained = 100
 // said to move together, and series to violate what p-values of edges assume.
 const violationLevel = 0.05
 
-// explain fills in the forecasts, and the edges and how they act. Of several ranks none says how.
+// explain fills in the forecasts, the edges and, on a single rank, how causes act.
 func (g *grangerFlags) explain(
 	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *results.Graph,
 ) (err error) {
@@ -183,7 +180,7 @@ func (g *grangerFlags) explain(
 	return err
 }
 
-// salvage writes the graph when the work on its confidence was interrupted.
+// salvage writes the graph where the work on its confidence was interrupted.
 func (g *grangerFlags) salvage(cmd *cobra.Command, res *granger.Result, report *results.Graph, err error) error {
 	if cmd.Context().Err() == nil {
 		return work(err)
@@ -250,7 +247,7 @@ type keeper struct {
 	path  string
 	last  time.Time
 	dirty bool
-	other bool // rank than the first, which alone writes
+	other bool // a rank other than the first, which does not write
 }
 
 // open reads the checkpoint, when there is one.
@@ -284,7 +281,7 @@ func (k *keeper) flush() error {
 	return atomicfile.Write(k.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(k.rounds) })
 }
 
-// keep is a Trace that puts the counts where they are written from.
+// keep is a Trace that stores the counts for the checkpoint.
 func (k *keeper) keep(p *progress, what string, of int, to *granger.Counts) func(granger.Counts) error {
 	return func(c granger.Counts) error {
 		*to, k.dirty = c, true
@@ -296,7 +293,7 @@ func (k *keeper) keep(p *progress, what string, of int, to *granger.Counts) func
 	}
 }
 
-// assess fills in how sure the graph is.
+// assess fills in the confidence of the edges.
 func (g *grangerFlags) assess(
 	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *results.Graph,
 ) (err error) {
@@ -314,43 +311,40 @@ func (g *grangerFlags) assess(
 	p := newProgress(cmd.ErrOrStderr(), &g.machine, 0)
 	defer p.end()
 	defer func() { err = errors.Join(err, k.flush()) }()
-	for _, c := range []struct {
-		what  string
-		count int
-		to    *granger.Counts
-		run   func(granger.Rounds) (granger.Counts, error)
-		set   **granger.Counts
-	}{
-		{"stability", g.stability, &k.Stability, func(r granger.Rounds) (granger.Counts, error) {
-			return study.Stability(cmd.Context(), g.top, r)
-		}, &res.Stability},
-		{"null", g.null, &k.Null, func(r granger.Rounds) (granger.Counts, error) {
-			return study.Null(cmd.Context(), r)
-		}, &res.Null},
-	} {
-		if c.count == 0 {
-			continue
-		}
-		done := *c.to
-		if done.Rounds > c.count {
+	repeat := func(
+		what string, count int, to *granger.Counts, set **granger.Counts,
+		run func(granger.Rounds) (granger.Counts, error),
+	) error {
+		done := *to
+		switch {
+		case count == 0:
+			return nil
+		case done.Rounds > count:
 			return fmt.Errorf("--checkpoint %s: %w: it has %d rounds of %s, more than %d", k.path, table.ErrData,
-				done.Rounds, c.what, c.count)
+				done.Rounds, what, count)
+		case done.Rounds > 0:
+			p.line(fmt.Sprintf("%s: going on after %d rounds", what, done.Rounds))
 		}
-		if done.Rounds > 0 {
-			p.line(fmt.Sprintf("%s: going on after %d rounds", c.what, done.Rounds))
+		counts, err := run(granger.Rounds{To: count, Block: g.block, Done: done, Trace: k.keep(p, what, count, to)})
+		if errors.Is(err, granger.ErrForeign) {
+			return fmt.Errorf("--checkpoint %s: %w", k.path, err)
 		}
-		counts, err := c.run(granger.Rounds{To: c.count, Block: g.block, Done: done, Trace: k.keep(p, c.what, c.count,
-			c.to)})
-		if err != nil {
-			if errors.Is(err, granger.ErrForeign) {
-				return fmt.Errorf("--checkpoint %s: %w", k.path, err)
-			}
-			return err
+		if err == nil {
+			*set = &counts
 		}
-		*c.set = &counts
+		return err
+	}
+	ctx := cmd.Context()
+	stability := func(r granger.Rounds) (granger.Counts, error) { return study.Stability(ctx, g.top, r) }
+	null := func(r granger.Rounds) (granger.Counts, error) { return study.Null(ctx, r) }
+	if err = repeat("stability", g.stability, &k.Stability, &res.Stability, stability); err != nil {
+		return err
+	}
+	if err = repeat("null", g.null, &k.Null, &res.Null, null); err != nil {
+		return err
 	}
 	if g.improvement {
-		if report.Improvement, err = study.Improvement(cmd.Context()); err != nil {
+		if report.Improvement, err = study.Improvement(ctx); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +21,7 @@ func TestGrangerConfidence(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
 	line := chainLine + "--stability 20 --null 39 --improvement --seed 5 --checkpoint rounds.json "
-	var got results.Graph
-	command(t, dir, line+"--json").object(t, &got)
+	got := object[results.Graph](t, dir, line+"--json")
 	if got.StabilityRounds != 20 || got.NullRounds != 39 || len(got.Improvement) != 3 {
 		t.Fatalf("%d resamples, %d shifts, %d gains", got.StabilityRounds, got.NullRounds, len(got.Improvement))
 	}
@@ -43,21 +41,14 @@ func TestGrangerConfidence(t *testing.T) {
 	}
 	var few [2]results.Graph
 	for k := range few {
-		command(t, dir, chainLine+fmt.Sprint("--stability 5 --null 8 --seed 5 --json --threads ", k+1)).object(t,
-			&few[k])
+		command(t, dir, chainLine+fmt.Sprint("--stability 5 --null 8 --seed 5 --json --threads ", k+1)).object(&few[k])
 	}
 	if !sameConfidence(few[0], few[1]) {
 		t.Error("with two threads the confidence differs")
 	}
-	r := command(t, dir, line+"--out g.dot") // whose rounds are those of the checkpoint
-	for _, want := range []string{
-		"selected", "p ≤ 0.05", "of 20 resamples",
-		"improves the forecasts of 2 of 3 nodes: ",
-	} {
-		if !strings.Contains(r.stdout, want) {
-			t.Errorf("no %q in\n%s", want, r.stdout)
-		}
-	}
+	// The rounds are those of the checkpoint.
+	succeed(t, dir, line+"--out g.dot").
+		out("selected", "p ≤ 0.05", "of 20 resamples", "improves the forecasts of 2 of 3 nodes: ")
 	if text := mustRead(t, "g.dot"); !strings.Contains(text, "p_value=0.025") {
 		t.Errorf("no p-values in %s", text)
 	}
@@ -73,17 +64,9 @@ func TestGrangerGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
 	line := chainLine + "--stability 10 --null 8 --seed 5 --json "
-	var want results.Graph
-	command(t, dir, line).object(t, &want)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Dir = dir
+	want := object[results.Graph](t, dir, line)
 	// So many rounds that it is still at work when the file appears.
-	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+strings.Replace(line, "--stability 10", "--stability 100000",
-		1)+"--checkpoint c.json")
+	cmd := process(t, dir, strings.Replace(line, "--stability 10", "--stability 100000", 1)+"--checkpoint c.json")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,36 +87,24 @@ func TestGrangerGoesOn(t *testing.T) {
 	if kept.Stability.Rounds > 10 {
 		t.Skipf("the process ran %d rounds before it was killed", kept.Stability.Rounds)
 	}
-	r := command(t, dir, line+"--checkpoint c.json --verbose")
-	if !strings.Contains(r.stderr, "going on after") {
-		t.Errorf("it did not go on: %s", r.stderr)
-	}
+	r := command(t, dir, line+"--checkpoint c.json --verbose").err("going on after")
 	var got results.Graph
-	r.object(t, &got)
+	r.object(&got)
 	if !sameConfidence(got, want) {
 		t.Error("the interrupted run has another result")
 	}
 	// All done: nothing is left to run.
-	r = command(t, dir, line+"--checkpoint c.json --verbose")
-	if !strings.Contains(r.stderr, "going on after 8 rounds") || strings.Contains(r.stderr, " of 8 rounds") {
-		t.Errorf("it ran rounds again: %s", r.stderr)
-	}
-	for name, c := range map[string]string{
+	command(t, dir, line+"--checkpoint c.json --verbose").err("going on after 8 rounds").noErr(" of 8 rounds")
+	for _, c := range map[string]string{
 		"another seed":  strings.Replace(line, "--seed 5", "--seed 6", 1),
 		"another lag":   line + "--lag 3",
 		"fewer rounds":  strings.Replace(line, "--stability 10", "--stability 3", 1),
 		"no resampling": chainLine,
 	} {
-		if r := command(t, dir, c+" --checkpoint c.json"); r.status != exitUsage ||
-			!strings.Contains(r.stderr, "--checkpoint") {
-			t.Errorf("%s: %+v", name, r)
-		}
+		refuse(t, dir, c+" --checkpoint c.json").err("--checkpoint")
 	}
 	write(t, dir, "broken.json", `{"stability": {"rounds": 4, "count": [[1, 2]]}}`)
-	if r := command(t, dir, line+"--checkpoint broken.json"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "broken.json") {
-		t.Errorf("a broken checkpoint: %+v", r)
-	}
+	refuse(t, dir, line+"--checkpoint broken.json").err("broken.json")
 }
 
 // What was found before an interruption is saved.

@@ -18,7 +18,7 @@ import (
 	"github.com/iokl/iokl/schema"
 )
 
-// load reads the series and says which columns are what.
+// load reads the series, replicates, times and nodes.
 func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 	flags := dataFlags{header: g.header, missing: "mean", na: g.na}
 	opt := flags.options()
@@ -54,7 +54,7 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 	return d, g.nodes(d)
 }
 
-// takeSeries takes the columns of numbers as series in the order of time, and says which others are left out.
+// takeSeries takes the columns of numbers as series in the order of time, and warns of those that it leaves out.
 func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.Table, replicate, clock int) error {
 	var idx []int
 	var others []string
@@ -91,8 +91,13 @@ func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.
 	if others != nil {
 		warn(cmd.ErrOrStderr(), []string{"left out, since they hold no numbers: " + page.Enumerated(others, 10)})
 	}
-	picked := pick(t, idx)
-	d.Names, d.X = picked.Names, picked.Data
+	d.X = blas.NewGeneral(t.Data.Rows, len(idx))
+	for k, j := range idx {
+		d.Names = append(d.Names, t.Names[j])
+		for i := range d.X.Rows {
+			d.X.Data[i*len(idx)+k] = blas.Row(t.Data, i)[j]
+		}
+	}
 	err := d.InTime(times)
 	if errors.Is(err, granger.ErrTime) {
 		return fmt.Errorf("%w (--replicate COLUMN, --drop COLUMN)", err)
@@ -136,19 +141,16 @@ func (g *grangerFlags) nodes(d *granger.Data) error {
 	if g.groups == "" {
 		return nil
 	}
-	_, records, err := table.ReadText(g.groups, table.Options{})
+	all, err := records(g.groups, 2, "series,node")
 	if err != nil {
 		return err
 	}
+	if len(all) > 1 && !slices.Contains(d.Names, all[0][0]) && (all[0][0] == "series" || all[0][1] == "node") {
+		all = all[1:] // below a header
+	}
 	var pairs [][2]string
-	for i, rec := range records {
-		if len(rec) != 2 {
-			return status.Input("%s: row %d has %d cells, want series,node", g.groups, i+1, len(rec))
-		}
-		if i == 0 && !slices.Contains(d.Names, rec[0]) && len(records) > 1 && (rec[0] == "series" || rec[1] == "node") {
-			continue // a header
-		}
-		pairs = append(pairs, [2]string{rec[0], rec[1]})
+	for _, rec := range all {
+		pairs = append(pairs, [2]string(rec))
 	}
 	d.Nodes, err = granger.Group(d.Names, pairs)
 	return err

@@ -37,7 +37,7 @@ func TestGrangerReadsTables(t *testing.T) {
 	}
 	const run = " --lag 2 --json --kernel linear:groups"
 	var want, got results.Graph
-	command(t, dir, "granger --series s.csv --replicate run"+run).object(t, &want)
+	command(t, dir, "granger --series s.csv --replicate run"+run).object(&want)
 	daily := func(i int) int { return i }
 	for name, c := range map[string]struct {
 		text, flags string
@@ -90,7 +90,7 @@ func TestGrangerReadsTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			write(t, dir, "odd.csv", c.text)
 			r := command(t, dir, "granger --series odd.csv --replicate station "+c.flags+run)
-			r.object(t, &got)
+			r.object(&got)
 			for _, text := range c.says {
 				if !strings.Contains(r.stderr, text) {
 					t.Errorf("said %q, want %q", r.stderr, text)

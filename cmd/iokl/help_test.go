@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
@@ -26,7 +25,7 @@ func TestHelp(t *testing.T) {
 		"--help", "fit --help", "predict --help", "cv --help", "info --help",
 		"update --help", "granger --help", "export --help", "help kernels", "help tables", "completion bash",
 	} {
-		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
+		if r := succeed(t, t.TempDir(), line); len(r.stdout) < 200 || r.stderr != "" {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
@@ -35,10 +34,7 @@ func TestHelp(t *testing.T) {
 // The help of the command starts with what it does for a table and an example of that, and sentences of all help, of
 // the README and of the guides have one reading.
 func TestHelpOpensWithATable(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := moduleRoot(t)
 	text := command(t, t.TempDir(), "--help").stdout
 	lines := strings.Split(text, "\n")
 	if !strings.HasPrefix(lines[0], "iokl predicts columns of a table from its other columns") ||
@@ -68,24 +64,32 @@ func TestHelpOpensWithATable(t *testing.T) {
 			t.Errorf("there is %q still", sentence)
 		}
 	}
-	kernels := command(t, t.TempDir(), "help kernels").stdout
-	for _, word := range []string{"  ranks  ", "  relevant  ", "  directions  "} {
-		if !strings.Contains(kernels, word) {
-			t.Errorf("no %q in %s", word, kernels)
-		}
-	}
+	succeed(t, t.TempDir(), "help kernels").out("  ranks  ", "  relevant  ", "  directions  ")
 }
 
-// The first example of the README runs as it stands, on a table that is in the repository.
-func TestReadmeExample(t *testing.T) {
+// moduleRoot is the folder of the module.
+func moduleRoot(t *testing.T) string {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return root
+}
+
+// withBench is a folder with a link to the module's folder bench.
+func withBench(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(root, "bench"), filepath.Join(dir, "bench")); err != nil {
+	if err := os.Symlink(filepath.Join(moduleRoot(t), "bench"), filepath.Join(dir, "bench")); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
+	return dir
+}
+
+// The first example of the README runs as it stands, on a table that is in the repository.
+func TestReadmeExample(t *testing.T) {
+	root, dir := moduleRoot(t), withBench(t)
 	count := 0
 	for line := range strings.Lines(mustRead(t, filepath.Join(root, "README.md"))) {
 		line, ok := strings.CutPrefix(line, "    bin/iokl ")
@@ -94,9 +98,7 @@ func TestReadmeExample(t *testing.T) {
 		}
 		line, _, _ = strings.Cut(line, "   ") // what it is for
 		count++
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Fatalf("%s: %+v", line, r)
-		}
+		succeed(t, dir, line)
 	}
 	if count != 3 {
 		t.Errorf("%d lines of the example", count)
@@ -110,11 +112,9 @@ func TestReadmeExample(t *testing.T) {
 
 // Help has a line for every kernel of the library.
 func TestHelpListsKernels(t *testing.T) {
-	text := command(t, t.TempDir(), "help kernels").stdout
+	help := succeed(t, t.TempDir(), "help kernels")
 	for _, kind := range kernel.Kinds() {
-		if !strings.Contains(text, "\n  "+string(kind)+":") || !strings.Contains(text, kind.Formula()) {
-			t.Errorf("%s is not in\n%s", kind, text)
-		}
+		help.out("\n  "+string(kind)+":", kind.Formula())
 	}
 }
 
@@ -141,34 +141,20 @@ func TestHelpExamplesRun(t *testing.T) {
 				last = append(last, line)
 				continue
 			}
-			runExample(t, dir, line)
+			succeed(t, dir, line)
 		}
 	}
-	if r := command(t, dir,
-		"fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out model.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	const fit = "fit --lambda 0.005 --out model.iokl "
 	for _, line := range last {
 		if strings.Contains(line, "--gram") {
-			if r := command(t, dir,
-				"fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --out model.iokl"); r.status != exitOK {
-				t.Fatalf("%+v", r)
-			}
+			succeed(t, dir, fit+"--gram kernels.npz:Ks --y kernels.npz:Y")
+		} else {
+			succeed(t, dir, fit+"--x x.csv --y y.csv --kernel gaussian:all")
 		}
-		runExample(t, dir, line)
-		if strings.Contains(line, "--gram") {
-			command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out model.iokl")
-		}
+		succeed(t, dir, line)
 	}
 	if count < 12 {
 		t.Errorf("only %d examples", count)
-	}
-}
-
-func runExample(t *testing.T, dir, line string) {
-	t.Helper()
-	if r := command(t, dir, line); r.status != exitOK {
-		t.Errorf("iokl %s: status %d, %s", line, r.status, r.stderr)
 	}
 }
 
@@ -184,33 +170,18 @@ func exampleFolder(t *testing.T) string {
 			write(t, dir, name, mustRead(t, filepath.Join(dir, from)))
 		}
 	}
-	tab, err := table.Read(filepath.Join(dir, "new.csv"), table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := table.WriteNpy(filepath.Join(dir, "new.npy"), tab.Data); err != nil {
-		t.Fatal(err)
-	}
+	writeNpy(t, dir, "new.npy", mustTable(t, filepath.Join(dir, "new.csv")).Data)
 	holes := mustTable(t, filepath.Join(dir, "y.csv"))
-	hours := "hour\n"
-	for j := range holes.Data.Cols {
-		hours += fmt.Sprintln(j)
-	}
-	write(t, dir, "hours.csv", hours)
-	prices := "rooms,town,price\n"
-	for i := range 40 {
-		prices += fmt.Sprintf("%d,%s,%d\n", 1+i%7, []string{"Ulm", "Bern"}[i%2], 1000*(i%7)+100*(i%2)+i)
-	}
-	write(t, dir, "table.csv", prices)
+	write(t, dir, "hours.csv", rowsText("hour", holes.Data.Cols, strconv.Itoa))
+	write(t, dir, "table.csv", rowsText("rooms,town,price", 40, func(i int) string {
+		return fmt.Sprintf("%d,%s,%d", 1+i%7, []string{"Ulm", "Bern"}[i%2], 1000*(i%7)+100*(i%2)+i)
+	}))
 	for i := range holes.Data.Rows / 3 {
 		holes.Data.Data[5*i] = math.NaN()
 	}
-	write(t, dir, "holes.csv", csvOf(t, holes))
-	digits, err := table.Read(filepath.Join("..", "..", "bench", "data", "digits.csv.gz"), table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, dir, "digits.csv.gz", packed(csvOf(t, &table.Table{Data: blas.View(digits.Data, 0, 0, 30, 65)})))
+	write(t, dir, "holes.csv", csvOf(holes))
+	digits := mustTable(t, filepath.Join("..", "..", "bench", "data", "digits.csv.gz"))
+	write(t, dir, "digits.csv.gz", packed(csvOf(&table.Table{Data: blas.View(digits.Data, 0, 0, 30, 65)})))
 	write(t, dir, "cv.json", command(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds "+
 		"3 --json").stdout)
 	return dir
@@ -226,21 +197,18 @@ func packed(text string) string {
 }
 
 func TestVersion(t *testing.T) {
-	var i build.Info
 	for _, line := range []string{"version", "--version"} {
-		command(t, t.TempDir(), line+" --json").object(t, &i)
+		i := object[build.Info](t, t.TempDir(), line+" --json")
 		if i.Version != build.Version || i.Go != runtime.Version() || i.Backend != blas.Default().Name() {
 			t.Errorf("%s: %+v", line, i)
 		}
-		if r := command(t, t.TempDir(), line); r.status != exitOK ||
-			!strings.HasPrefix(r.stdout, "iokl "+build.Version+", commit ") || strings.Count(r.stdout, "\n") != 1 {
+		r := succeed(t, t.TempDir(), line).begins("iokl " + build.Version + ", commit ")
+		if strings.Count(r.stdout, "\n") != 1 {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
 	for _, line := range []string{"--json", "version 2", "--version fit"} {
-		if r := command(t, t.TempDir(), line); r.status != exitUsage {
-			t.Errorf("%s: %+v", line, r)
-		}
+		refuse(t, t.TempDir(), line)
 	}
 }
 
@@ -276,26 +244,9 @@ func TestFlagsToldOf(t *testing.T) {
 }
 
 // csvOf is a table as CSV, with NaN as an empty cell.
-func csvOf(t *testing.T, tab *table.Table) string {
-	t.Helper()
-	var records [][]string
-	if tab.Names != nil {
-		records = append(records, tab.Names)
-	}
-	for i := range tab.Data.Rows {
-		var record []string
-		for _, v := range blas.Row(tab.Data, i) {
-			cell := ""
-			if !math.IsNaN(v) {
-				cell = strconv.FormatFloat(v, 'g', -1, 64)
-			}
-			record = append(record, cell)
-		}
-		records = append(records, record)
-	}
-	var text strings.Builder
-	if err := csv.NewWriter(&text).WriteAll(records); err != nil {
-		t.Fatal(err)
-	}
-	return text.String()
+func csvOf(tab *table.Table) string {
+	return rowsText(strings.Join(tab.Names, ","), tab.Data.Rows, func(i int) string {
+		cells := strings.Fields(strings.Trim(fmt.Sprint(blas.Row(tab.Data, i)), "[]"))
+		return strings.ReplaceAll(strings.Join(cells, ","), "NaN", "")
+	})
 }

@@ -184,10 +184,7 @@ func TestInfoTakesLittle(t *testing.T) {
 		"1e-2 --out m.iokl"), nil, &out, &said); status != exitOK {
 		t.Fatal(said.String())
 	}
-	whole, err := os.ReadFile("m.iokl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := mustRead(t, "m.iokl")
 	_, _, base := measured(t, dir, "info none.iokl", "")
 	for name, change := range map[string]func(head map[string]any){
 		"whole":                 func(map[string]any) {},
@@ -196,7 +193,7 @@ func TestInfoTakesLittle(t *testing.T) {
 		"many kernels":          func(head map[string]any) { head["dictionary"] = repeatedNulls(300_000) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := remade(t, whole, change)
+			file := remade(t, []byte(whole), change)
 			write(t, dir, "c.iokl", string(file))
 			said, status, resident := measured(t, dir, "info c.iokl --json", "")
 			if (status == exitOK) != (name == "whole") || status == 1 {

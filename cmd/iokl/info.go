@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"math"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
@@ -29,13 +29,8 @@ func newInfoCmd() *cobra.Command {
 		plot string
 	)
 	cmd := &cobra.Command{
-		Use: "info MODEL",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("info takes one model file")
-			}
-			return nil
-		},
+		Use:  "info MODEL",
+		Args: cli.Arguments(1, 1, "info takes one model file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (d.x == "") != (d.y == "" && d.yColumns == "") || d.x != "" && plot == "" {
 				return errors.New("--x and --y are drawn together, with --plot")
@@ -58,24 +53,10 @@ func newInfoCmd() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&plot, "plot", "", "")
-	f.StringVar(&d.x, "x", "", "")
-	f.StringVar(&d.y, "y", "", "")
-	f.StringVar(&d.xColumns, "x-columns", "", "")
-	f.StringVar(&d.yColumns, "y-columns", "", "")
+	d.tables(f)
 	d.reading(f)
 	m.output(f)
 	return cmd
-}
-
-// checkPlot makes the folder for pictures.
-func checkPlot(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("--plot: %w", err)
-	}
-	return nil
 }
 
 // plotModel draws what a model learned, and with data how it predicts. The data are read before anything is drawn.
@@ -91,7 +72,7 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 			return nil, err
 		}
 	}
-	if err := checkPlot(dir); err != nil {
+	if err := cli.CheckOutputs(cmd, "", "plot"); err != nil {
 		return nil, err
 	}
 	figures, err := results.LearnedFigures(model)
@@ -114,13 +95,8 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 func newReportCmd() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "report FILE... --out PAGE",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("report takes models, or JSON files of cv and granger")
-			}
-			return nil
-		},
+		Use:  "report FILE... --out PAGE",
+		Args: cli.Arguments(1, math.MaxInt, "report takes models, or JSON files of cv and granger"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return errors.New("give the page to write by --out")

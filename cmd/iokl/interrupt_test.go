@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -38,14 +39,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is the command line as a process of its own in dir.
-func process(t *testing.T, dir, line string) *exec.Cmd {
+// self is the test program.
+func self(t *testing.T) string {
 	t.Helper()
-	self, err := os.Executable()
+	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self)
+	return path
+}
+
+// process is the command line as a process of its own in dir.
+func process(t *testing.T, dir, line string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(self(t))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+line)
 	return cmd
@@ -66,26 +73,25 @@ func (w *watcher) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func TestInterruptSavesModel(t *testing.T) {
-	dir := folder(t)
+// interrupted runs a command line that is interrupted when it has said the text, and must fail.
+func interrupted(t *testing.T, dir, line, text string) result {
+	t.Helper()
 	t.Chdir(dir)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out bytes.Buffer
-	msg := watcher{text: "iteration 3 ", f: cancel}
-	status := run(ctx, strings.Fields("fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 "+
-		"--solver paper --tol 1e-14 --out m.iokl --json -v"), nil, &out, &msg)
-	if status != exitFailed || !strings.Contains(msg.String(), "interrupted at relative gap") ||
-		!strings.Contains(msg.String(), "m.iokl") {
-		t.Errorf("status %d: %s", status, msg.String())
-	}
-	m, err := iokl.Load("m.iokl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := m.Certificate(); c.Converged ||
-		!strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, numeral(c.RelativeGap))) {
-		t.Errorf("certificate %+v, output %s", c, out.String())
+	msg := watcher{text: text, f: cancel}
+	status := run(ctx, strings.Fields(line), nil, &out, &msg)
+	return result{t, line, status, out.String(), msg.String()}.ended(exitFailed)
+}
+
+func TestInterruptSavesModel(t *testing.T) {
+	r := interrupted(t, folder(t), "fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver "+
+		"paper --tol 1e-14 --out m.iokl --json -v", "iteration 3 ").err("interrupted at relative gap", "m.iokl")
+	c := mustLoad(t, "m.iokl").Certificate()
+	gap, err := json.Marshal(c.RelativeGap)
+	if r.out(fmt.Sprintf(`"relative_gap": %s`, gap)); c.Converged || err != nil {
+		t.Errorf("certificate %+v, %v", c, err)
 	}
 }
 
@@ -93,35 +99,20 @@ func TestInterruptSavesModel(t *testing.T) {
 func TestInterruptedChoice(t *testing.T) {
 	dir := folder(t)
 	t.Chdir(dir)
+	const kept = "interrupted at relative gap"
 	for name, c := range map[string]struct {
-		line, shown string
-		model       bool
+		line, shown, says string
+		model             bool
 	}{
-		"fit":            {"fit --x x.csv --y y.csv --out m.iokl -v", "certified", true},
-		"fit, no file":   {"fit --x x.csv --y y.csv -v", "certified", false},
-		"cv":             {"cv --x x.csv --y y.csv --kernel gaussian:all --out m.iokl --plot pics -v", "← best", true},
-		"cv, no file":    {"cv --x x.csv --y y.csv --kernel gaussian:all -v", "← best", false},
-		"Gram matrices":  {"fit --gram g.npz:Ks --y g.npz:Y --out m.iokl -v", "certified", true},
-		"nothing so far": {"cv --x x.csv --y y.csv --out m.iokl -v --seed 7", "", false},
+		"fit":          {"fit --x x.csv --y y.csv --out m.iokl -v", "certified", kept, true},
+		"fit, no file": {"fit --x x.csv --y y.csv -v", "certified", "interrupted", false},
+		"cv":           {"cv --x x.csv --y y.csv --kernel gaussian:all --out m.iokl --plot p -v", "← best", kept, true},
+		"cv, no file":  {"cv --x x.csv --y y.csv --kernel gaussian:all -v", "← best", "interrupted", false},
+		"grams":        {"fit --gram g.npz:Ks --y g.npz:Y --out m.iokl -v", "certified", kept, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_ = os.Remove("m.iokl")
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			var out bytes.Buffer
-			msg := watcher{text: "cross-validation: ", f: cancel}
-			want := "interrupted at relative gap"
-			switch {
-			case name == "nothing so far":
-				msg.text, want = "choosing kernels", "interrupted before any setting was tried"
-			case !c.model:
-				want = "interrupted"
-			}
-			status := run(ctx, strings.Fields(c.line), nil, &out, &msg)
-			if status != exitFailed || !strings.Contains(msg.String(), want) ||
-				!strings.Contains(out.String(), c.shown) || c.shown == "" && out.Len() > 0 {
-				t.Errorf("status %d: %s%s", status, out.String(), msg.String())
-			}
+			interrupted(t, dir, c.line, "cross-validation: ").err(c.says).out(c.shown)
 			m, err := iokl.Load("m.iokl")
 			if (err == nil) != c.model {
 				t.Fatalf("the model: %v", err)
@@ -131,6 +122,12 @@ func TestInterruptedChoice(t *testing.T) {
 			}
 		})
 	}
+	_ = os.Remove("m.iokl")
+	interrupted(t, dir, "cv --x x.csv --y y.csv --out m.iokl -v --seed 7", "choosing kernels").prints("").
+		err("interrupted before any setting was tried")
+	if _, err := iokl.Load("m.iokl"); err == nil {
+		t.Error("a model was written")
+	}
 }
 
 // TestBudgetEnds ends fits and comparisons long before they would end: what there is by then is kept and said, and what
@@ -138,34 +135,18 @@ func TestInterruptedChoice(t *testing.T) {
 func TestBudgetEnds(t *testing.T) {
 	dir := folder(t)
 	t.Chdir(dir)
-	for name, line := range map[string]string{
-		"fit":            "fit --x x.csv --y y.csv --budget 1ms",
-		"settings given": "fit --x x.csv --y y.csv --budget 1ms --kernel gaussian:each:2^-6..2^6 --lambda 1e-7",
-		"huber":          "fit --x x.csv --y y.csv --budget 1ms --loss huber",
-		"Gram matrices":  "fit --gram g.npz:Ks --y g.npz:Y --budget 1ms",
-		"cv":             "cv --x x.csv --y y.csv --budget 1ms",
+	for _, line := range []string{
+		"fit --x x.csv --y y.csv", "fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7",
+		"fit --x x.csv --y y.csv --loss huber", "fit --gram g.npz:Ks --y g.npz:Y", "cv --x x.csv --y y.csv",
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(line, func(t *testing.T) {
 			_ = os.Remove("m.iokl")
-			var out, msg bytes.Buffer
-			status := run(t.Context(), strings.Fields(line+" --out m.iokl --json"), nil, &out, &msg)
-			if status != 0 {
-				t.Errorf("status %d: %s", status, msg.String())
-			}
-			m, err := iokl.Load("m.iokl")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c := m.Certificate(); !c.Converged && !strings.Contains(msg.String(), "stopped by --budget") {
-				t.Errorf("certificate %+v: %s", c, msg.String())
+			r := succeed(t, dir, line+" --budget 1ms --out m.iokl --json")
+			if !mustLoad(t, "m.iokl").Certificate().Converged {
+				r.err("stopped by --budget")
 			}
 		})
 	}
-}
-
-func numeral(v float64) string {
-	b, _ := json.Marshal(v)
-	return string(b)
 }
 
 // A signal ends a process as a cancelled context ends run.
@@ -197,9 +178,8 @@ func TestSignalSavesModel(t *testing.T) {
 		!strings.Contains(said.String(), "interrupted at relative gap") {
 		t.Errorf("status %d: %s", code, said.String())
 	}
-	t.Chdir(dir)
-	if m, err := iokl.Load("m.iokl"); err != nil || m.Certificate().Converged {
-		t.Errorf("the model: %v", err)
+	if mustLoad(t, filepath.Join(dir, "m.iokl")).Certificate().Converged {
+		t.Error("the model converged")
 	}
 }
 
@@ -209,9 +189,7 @@ func TestKillLeavesFilesWhole(t *testing.T) {
 	dir := large(t, 8000)
 	line := "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5:20 --lambda 1e-2 --survey-rows 1000 " +
 		"--out m.iokl "
-	if r := command(t, dir, line); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, line)
 	old := mustRead(t, "m.iokl")
 	line += "--checkpoint sums --checkpoint-rows 1000"
 	seen := 0
@@ -223,9 +201,7 @@ func TestKillLeavesFilesWhole(t *testing.T) {
 		time.Sleep(delay)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if _, err := iokl.Load("m.iokl"); err != nil {
-			t.Fatalf("killed after %v: %v", delay, err)
-		}
+		mustLoad(t, "m.iokl")
 		if _, err := os.Stat("sums"); err == nil {
 			seen++
 		}
@@ -233,10 +209,7 @@ func TestKillLeavesFilesWhole(t *testing.T) {
 	if seen == 0 {
 		t.Skip("this machine is too slow to come to a checkpoint")
 	}
-	r := command(t, dir, line+" -v")
-	if r.status != exitOK || !strings.Contains(r.stderr, "going on after the ") {
-		t.Errorf("after the kills: %+v", r)
-	}
+	succeed(t, dir, line+" -v").err("going on after the ")
 	if now := mustRead(t, "m.iokl"); len(now) < len(old)/2 {
 		t.Errorf("the model has %d bytes, before %d", len(now), len(old))
 	}

@@ -47,12 +47,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return cli.Run(ctx, root, args, stdout, stderr)
 }
 
-// inputErrors are about the input.
+// inputErrors are the errors that have exit status 2.
 var inputErrors = append([]error{
 	iokl.ErrInput, iokl.ErrMemory, iokl.ErrModel, table.ErrData, fs.ErrNotExist, fs.ErrPermission,
 }, grangerErrors...)
 
-// work marks errors that are not known to be about the input as failures of the work.
+// work marks every error but inputErrors as a failure of the work, exit status 1.
 func work(err error) error {
 	if slices.ContainsFunc(inputErrors, func(e error) bool { return errors.Is(err, e) }) {
 		return err
@@ -73,7 +73,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// bounds are those of numbers that are given.
+// bounds are the conditions on numeric flags, with the message where one does not hold.
 var bounds = []struct {
 	flags []string
 	what  string
@@ -95,24 +95,24 @@ var bounds = []struct {
 	{[]string{"interval"}, "it must lie between 0 and 1", func(v float64) bool { return v > 0 && v < 1 }},
 }
 
-// choices are the words that flags take.
+// choices are the values of flags that take one of a few words.
 var choices = map[string][]string{
 	"header": {"auto", "yes", "no"}, "missing": {"mean", "error"}, "missing-targets": {"use", "error"},
 	"categories": {"auto", "error"}, "hide": {"rows", "cells"}, "certify": {"global"},
-	"method": {"cv+", "jackknife+", "conformal"},
+	"method": {"held-out", "cv+", "jackknife+", "conformal"},
 }
 
-// purposes are the flags of which one must be given for another, of all commands that have it or of one, to be of use.
+// purposes lists, for a flag of all commands or of one, the flags of which one must be given with it.
 var purposes = map[string][]string{
 	"checkpoint-rows": {"stream"}, "survey-rows": {"stream"}, "cv --checkpoint": {"stream"},
 	"top": {"stability"}, "block": {"stability"}, "granger --checkpoint": {"stability", "null"},
 	"granger --interval": {"forecast"},
 }
 
-// checkValues refuses values of the flags given that are out of bounds or none of the choices, and flags that are for
-// others that are not given.
+// checkValues refuses given flags whose values are out of bounds or not among the choices, and flags that need another
+// one that is not given.
 func checkValues(cmd *cobra.Command, _ []string) (err error) {
-	if cmd.Flags().Lookup("memory") == nil { // the other commands have a bound by it
+	if cmd.Flags().Lookup("memory") == nil { // the other commands set the bound from --memory
 		memory.Bound(0)
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -121,7 +121,7 @@ func checkValues(cmd *cobra.Command, _ []string) (err error) {
 		if d, e := time.ParseDuration(text); e == nil {
 			v, notNumber = d.Seconds(), nil
 		}
-		usual := cmd.Name() == "update" && text == f.DefValue // 0 stands for the fit's there
+		usual := cmd.Name() == "update" && text == f.DefValue // 0 means the value of the fit
 		for _, b := range bounds {
 			if slices.Contains(b.flags, f.Name) && notNumber == nil && !b.holds(v) && !usual && err == nil {
 				err = fmt.Errorf("--%s %s: %s", f.Name, text, b.what)
@@ -139,14 +139,14 @@ func checkValues(cmd *cobra.Command, _ []string) (err error) {
 	return err
 }
 
-// newCommand is a command that takes flags alone.
+// newCommand is a command without arguments.
 func newCommand(name string, run func(cmd *cobra.Command) error) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Args: flagsOnly, RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) },
 	}
 }
 
-// flagsOnly refuses a file without its flag, and says which one it is.
+// flagsOnly refuses arguments, and suggests the flag that an argument may belong to.
 func flagsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -163,7 +163,7 @@ func flagsOnly(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%q is no flag: see %s --help", args[0], cmd.CommandPath())
 }
 
-// unknownFlag says which flag is near one that does not exist, or gives the first example of the command.
+// unknownFlag adds the flags of similar names, or the first example of the command, to the error about an unknown flag.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

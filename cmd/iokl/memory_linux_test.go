@@ -86,10 +86,7 @@ func measured(t *testing.T, dir, line, limit string) (said string, status int, r
 		strings.Contains(said, "goroutine ") || strings.Contains(said, "internal error") {
 		t.Fatalf("%s: status %d\n%.2000s", line, status, said)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := mustRead(t, file)
 	_, after, _ := strings.Cut(string(text), "VmHWM:")
 	if _, err := fmt.Sscan(after, &resident); err != nil {
 		t.Fatal(err)

@@ -1,38 +1,31 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/files/table"
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // holes writes x.csv and y.csv of 40 rows, where every third row has one empty target, and returns the targets.
 func holes(t *testing.T, dir string) [][]string {
 	t.Helper()
-	x, y := []string{"u,v"}, [][]string{{"a", "b"}}
-	for i := range 40 {
+	var y [][]string
+	write(t, dir, "hx.csv", rowsText("u,v", 40, func(i int) string {
 		u, v := math.Sin(float64(3*i)), math.Cos(float64(5*i))
-		row := []string{fmt.Sprint(u*v + u), fmt.Sprint(2*u*v + 2*u + v/10)}
+		y = append(y, []string{fmt.Sprint(u*v + u), fmt.Sprint(2*u*v + 2*u + v/10)})
 		if i%3 == 0 {
-			row[i%2] = ""
+			y[i][i%2] = ""
 		}
-		x, y = append(x, fmt.Sprintf("%g,%g", u, v)), append(y, row)
-	}
-	var lines []string
-	for _, row := range y {
-		lines = append(lines, strings.Join(row, ","))
-	}
-	write(t, dir, "hx.csv", strings.Join(x, "\n")+"\n")
-	write(t, dir, "hy.csv", strings.Join(lines, "\n")+"\n")
-	return y[1:]
+		return fmt.Sprintf("%g,%g", u, v)
+	}))
+	write(t, dir, "hy.csv", rowsText("a,b", 40, func(i int) string { return strings.Join(y[i], ",") }))
+	return y
 }
 
 // Empty target cells are learned from the others, counted, and filled in; the observed
@@ -40,32 +33,13 @@ func holes(t *testing.T, dir string) [][]string {
 func TestMissingTargets(t *testing.T) {
 	dir := folder(t)
 	y := holes(t, dir)
-	r := command(t, dir, "fit --x hx.csv --y hy.csv --kernel gaussian:all:median --lambda 1e-3 --out h.iokl --json")
-	var fit struct {
-		Cells    int      `json:"observed_cells"`
-		Warnings []string `json:"warnings"`
-	}
-	r.object(t, &fit)
-	if fit.Cells != 66 || !strings.Contains(strings.Join(fit.Warnings, "; "),
-		"14 of 80 target cells are missing, in 2 target columns a, b") {
-		t.Errorf("%d observed cells, %v", fit.Cells, fit.Warnings)
-	}
-	if r := command(t, dir, "fit --x hx.csv --y hy.csv --lambda 1e-3 --missing-targets error"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "is empty, and --missing-targets error refuses") {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir, "info h.iokl"); !strings.Contains(r.stdout, "observed cells") ||
-		!strings.Contains(r.stdout, "a, b") {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir,
-		"predict --model h.iokl --x hx.csv --y hy.csv --fill --out filled.csv --json"); r.status != exitOK ||
-		!strings.Contains(r.stdout, `"filled": 14`) {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir, "predict --model h.iokl --x hx.csv --out plain.csv"); r.status != exitOK {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "fit --x hx.csv --y hy.csv --kernel gaussian:all:median --lambda 1e-3 --out h.iokl --json").
+		out(`"observed_cells": 66,`, "14 of 80 target cells are missing, in 2 target columns a, b")
+	refuse(t, dir, "fit --x hx.csv --y hy.csv --lambda 1e-3 --missing-targets error").
+		err("is empty, and --missing-targets error refuses")
+	command(t, dir, "info h.iokl").out("observed cells", "a, b")
+	succeed(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --out filled.csv --json").out(`"filled": 14`)
+	succeed(t, dir, "predict --model h.iokl --x hx.csv --out plain.csv")
 	filled, plain := mustTable(t, filepath.Join(dir, "filled.csv")), mustTable(t, filepath.Join(dir, "plain.csv"))
 	for i, row := range y {
 		for j, cell := range row {
@@ -79,10 +53,7 @@ func TestMissingTargets(t *testing.T) {
 			}
 		}
 	}
-	sure := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --std --out sure.csv --json")
-	if sure.status != exitOK || !strings.Contains(sure.stdout, `"noise": [`) {
-		t.Errorf("%+v", sure)
-	}
+	succeed(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --std --out sure.csv --json").out(`"noise": [`)
 	deviations := mustTable(t, filepath.Join(dir, "sure.csv"))
 	for i, row := range y {
 		for j, cell := range row { // a, a_std, b, b_std, …
@@ -91,25 +62,16 @@ func TestMissingTargets(t *testing.T) {
 			}
 		}
 	}
-	for line, want := range map[string]string{
-		"predict --model h.iokl --x hx.csv --interval .9 --method jackknife+ --out o.csv": "use cv+",
-
-		"predict --model h.iokl --x hx.csv --fill":            "give them by --y",
-		"predict --model h.iokl --x hx.csv --y yt.csv --fill": "15 rows",
-		"cv --x hx.csv --y hy.csv --hide some":                "--hide",
-		"fit --x hx.csv --y hy.csv --hide some":               "--hide",
-		"fit --x hx.csv --y hy.csv --missing-targets drop":    "--missing-targets",
-
-		"fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1 --missing-targets error": `row 1, target column 1 "a" is missing`,
-	} {
-		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: %+v", line, r)
-		}
-	}
-	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json"); r.status != exitOK ||
-		strings.Contains(r.stdout, "NaN") {
-		t.Errorf("scores on observed cells: %+v", r)
-	}
+	refuseAll(t, dir, `
+		predict --model h.iokl --x hx.csv --interval .9 --method boot --out o.csv => want held-out, cv+, jackknife+ or conformal
+		predict --model h.iokl --x hx.csv --fill => give them by --y
+		predict --model h.iokl --x hx.csv --y yt.csv --fill => 15 rows
+		cv --x hx.csv --y hy.csv --hide some => --hide
+		fit --x hx.csv --y hy.csv --hide some => --hide
+		fit --x hx.csv --y hy.csv --missing-targets drop => --missing-targets
+		fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1 --missing-targets error => row 1, target column 1 "a" is missing
+	`)
+	succeed(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json").noOut("NaN")
 }
 
 // Of three outputs with missing cells, two of which follow one function with opposite signs, info names
@@ -117,83 +79,51 @@ func TestMissingTargets(t *testing.T) {
 func TestMissingHelp(t *testing.T) {
 	dir := folder(t)
 	rng := rand.New(rand.NewPCG(7, 3))
-	var x, y strings.Builder
-	x.WriteString("u,v\n")
-	y.WriteString("alone,up,down\n")
-	for range 120 {
+	var y []string
+	write(t, dir, "sx.csv", rowsText("u,v", 120, func(int) string {
 		u, v := rng.NormFloat64(), rng.NormFloat64()
-		row := []float64{math.Sin(2 * v), math.Sin(3*u) + v/5, -math.Sin(3*u) - v/5}
-		fmt.Fprintf(&x, "%g,%g\n", u, v)
-		for j, f := range row {
-			cell := fmt.Sprint(f + 0.1*rng.NormFloat64())
+		var cells []string
+		for _, f := range []float64{math.Sin(2 * v), math.Sin(3*u) + v/5, -math.Sin(3*u) - v/5} {
+			cells = append(cells, fmt.Sprint(f+0.1*rng.NormFloat64()))
 			if rng.Float64() < 0.4 {
-				cell = ""
+				cells[len(cells)-1] = ""
 			}
-			y.WriteString(cell + []string{",", ",", "\n"}[j])
 		}
-	}
-	write(t, dir, "sx.csv", x.String())
-	write(t, dir, "sy.csv", y.String())
-	if r := command(t, dir,
-		"fit --x sx.csv --y sy.csv --kernel gaussian:all:median*0.5 --lambda 1e-3 --out s.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
-	r := command(t, dir, "info s.iokl")
-	for _, want := range []string{
-		`(?m)^up and down go against each other: their correlation in L is -`, `(?m)^alone +up +-?0\.[0-4]`,
-	} {
-		if !regexp.MustCompile(want).MatchString(r.stdout) {
-			t.Errorf("no line like %s in\n%s", want, r.stdout)
-		}
-	}
+		y = append(y, strings.Join(cells, ","))
+		return fmt.Sprintf("%g,%g", u, v)
+	}))
+	write(t, dir, "sy.csv", rowsText("alone,up,down", 120, func(i int) string { return y[i] }))
+	succeed(t, dir, "fit --x sx.csv --y sy.csv --kernel gaussian:all:median*0.5 --lambda 1e-3 --out s.iokl")
+	succeed(t, dir, "info s.iokl").matches(`(?m)^up and down go against each other: their correlation in L is -`,
+		`(?m)^alone +up +-?0\.[0-4]`)
 }
 
 // Rows that are streamed may lack targets, and give the fit of the rows in memory.
 func TestMissingStreamed(t *testing.T) {
 	dir := folder(t)
 	holes(t, dir)
-	type result struct {
-		Objective float64  `json:"objective"`
-		Cells     int      `json:"observed_cells"`
-		Warnings  []string `json:"warnings"`
-	}
-	var streamed, memory result
-	command(t, dir, "fit --stream --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol "+
-		"1e-8 --json").object(t, &streamed)
-	command(t, dir,
-		"fit --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json").object(t,
-		&memory)
-	if !(math.Abs(streamed.Objective-memory.Objective) <= 1e-7*memory.Objective) || streamed.Cells != 66 {
-		t.Errorf("objective %.10g of %d cells, in memory %.10g", streamed.Objective, streamed.Cells, memory.Objective)
+	const fit = " --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json"
+	streamed, memory := object[results.Fit](t, dir, "fit --stream"+fit), object[results.Fit](t, dir, "fit"+fit)
+	if !(math.Abs(streamed.Objective-memory.Objective) <= 1e-7*memory.Objective) || streamed.ObservedCells != 66 {
+		t.Errorf("objective %.10g of %d cells, in memory %.10g", streamed.Objective, streamed.ObservedCells,
+			memory.Objective)
 	}
 	if text := strings.Join(streamed.Warnings, "; "); !strings.Contains(text,
 		"14 of 80 target cells are missing, in 2 target columns a, b") {
 		t.Errorf("warnings: %s", text)
 	}
-	if r := command(t, dir,
-		"cv --stream --x hx.csv --y hy.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 4"); r.status != exitOK {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "cv --stream --x hx.csv --y hy.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 4")
 }
 
 // NaN in an array of targets is a missing cell too; both ways to hide are told apart.
 func TestMissingCV(t *testing.T) {
 	dir := folder(t)
 	holes(t, dir)
-	tab := mustTable(t, filepath.Join(dir, "hy.csv"))
-	if err := table.WriteNpy(filepath.Join(dir, "hy.npy"), tab.Data); err != nil {
-		t.Fatal(err)
-	}
+	writeNpy(t, dir, "hy.npy", mustTable(t, filepath.Join(dir, "hy.csv")).Data)
 	mean := map[string]float64{}
 	for _, how := range []string{"", " --hide cells", " --hide rows"} {
-		r := command(t, dir, "cv --x hx.csv --y hy.npy --kernel gaussian:all:median*0.3 --lambdas 1e-3 --norm lp:1 "+
-			"--folds 4 --json"+how)
-		var cv struct {
-			Best struct{ Mean float64 } `json:"best"`
-		}
-		if err := json.Unmarshal([]byte(r.stdout), &cv); err != nil {
-			t.Fatalf("%v, %+v", err, r)
-		}
+		cv := object[results.CV](t, dir, "cv --x hx.csv --y hy.npy --kernel gaussian:all:median*0.3 --lambdas 1e-3 "+
+			"--norm lp:1 --folds 4 --json"+how)
 		mean[how] = cv.Best.Mean
 	}
 	if mean[""] != mean[" --hide cells"] || mean[""] == mean[" --hide rows"] || !(mean[""] > 0) {
@@ -205,46 +135,27 @@ func TestMissingCV(t *testing.T) {
 func TestLikelihoodInfo(t *testing.T) {
 	dir := folder(t)
 	rng := rand.New(rand.NewPCG(9, 3))
-	var x, y strings.Builder
-	for range 200 {
+	var y []string
+	write(t, dir, "lx.csv", rowsText("", 200, func(int) string {
 		u := rng.NormFloat64()
-		fmt.Fprintf(&x, "%g\n", u)
-		fmt.Fprintf(&y, "%g,%g\n", math.Sin(3*u)+0.1*rng.NormFloat64(), rng.NormFloat64())
-	}
-	write(t, dir, "lx.csv", x.String())
-	write(t, dir, "ly.csv", y.String())
-	if r := command(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.05 --learn likelihood --out "+
-		"l.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "log-likelihood") {
-		t.Fatalf("%+v", r)
-	}
-	r := command(t, dir, "info l.iokl")
-	if !regexp.MustCompile(`(?m)^  residuals +\[0\.0\d\d (0\.[89]\d\d|1\.000)\]$`).MatchString(r.stdout) ||
-		strings.Contains(r.stdout, "relative gap") {
-		t.Errorf("%s", r.stdout)
-	}
-	if r := command(t, dir, "fit --x lx.csv --y ly.csv --learn likelihood --lambda 1e-3"); r.status == exitOK ||
-		!strings.Contains(r.stderr, "leave these out") {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir, "cv --x lx.csv --y ly.csv --learn likelihood"); r.status == exitOK ||
-		!strings.Contains(r.stderr, "likelihood") {
-		t.Errorf("%+v", r)
-	}
+		y = append(y, fmt.Sprintf("%g,%g", math.Sin(3*u)+0.1*rng.NormFloat64(), rng.NormFloat64()))
+		return fmt.Sprint(u)
+	}))
+	write(t, dir, "ly.csv", rowsText("", 200, func(i int) string { return y[i] }))
+	succeed(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.05 --learn likelihood --out l.iokl").
+		out("log-likelihood")
+	succeed(t, dir, "info l.iokl").matches(`(?m)^  residuals +\[0\.0\d\d (0\.[89]\d\d|1\.000)\]$`).noOut("relative gap")
+	refuse(t, dir, "fit --x lx.csv --y ly.csv --learn likelihood --lambda 1e-3").err("leave these out")
+	refuse(t, dir, "cv --x lx.csv --y ly.csv --learn likelihood").err("likelihood")
 }
 
 // Blank lines at the end of a table of one column are missing cells where the inputs have as many rows more.
 func TestBlankLinesAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
-	x, y, labels := "a,b\n", "y\n", "class\n"
-	for i := range 20 {
-		x += fmt.Sprintf("%d,%d\n", i, i*i%7)
-		if i < 17 {
-			y += fmt.Sprintf("%g\n", math.Sin(float64(i)))
-			labels += fmt.Sprintf("%c\n", 'p'+i%2)
-		}
-	}
-	write(t, dir, "x.csv", x)
-	for name, c := range map[string]struct {
+	write(t, dir, "x.csv", rowsText("a,b", 20, func(i int) string { return fmt.Sprintf("%d,%d", i, i*i%7) }))
+	y := rowsText("y", 17, func(i int) string { return fmt.Sprintf("%g", math.Sin(float64(i))) })
+	labels := rowsText("class", 17, func(i int) string { return string(rune('p' + i%2)) })
+	for _, c := range map[string]struct {
 		text string
 		rows int // observed, of 20; 0 where the rows do not match
 	}{
@@ -255,32 +166,16 @@ func TestBlankLinesAtTheEnd(t *testing.T) {
 		"no end":     {strings.TrimSuffix(y, "\n") + "\n\n\n\n", 17},
 	} {
 		write(t, dir, "y.csv", c.text)
-		r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --out m.iokl --json")
+		const fit = "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --out m.iokl --json"
 		if c.rows == 0 {
-			if r.status != exitUsage || !strings.Contains(r.stderr, "X has 20 rows and Y has 17") {
-				t.Errorf("%s: %+v", name, r)
-			}
+			refuse(t, dir, fit).err("X has 20 rows and Y has 17")
 			continue
 		}
-		var fit struct {
-			Cells int `json:"observed_cells"`
-		}
-		if r.object(t, &fit); fit.Cells != c.rows {
-			t.Errorf("%s: %d observed cells", name, fit.Cells)
-		}
-		if r := command(t, dir,
-			"predict --model m.iokl --x x.csv --y y.csv --fill --json --out filled.csv"); !strings.Contains(r.stdout,
-			`"filled": 3`) {
-			t.Errorf("%s: %+v", name, r)
-		}
-		if r := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --json --out p.csv"); !strings.Contains(
-			r.stdout, `"rmse"`) {
-			t.Errorf("%s: %+v", name, r)
-		}
+		succeed(t, dir, fit).out(fmt.Sprintf(`"observed_cells": %d,`, c.rows))
+		command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --fill --json --out filled.csv").out(`"filled": 3`)
+		command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --json --out p.csv").out(`"rmse"`)
 	}
 	write(t, dir, "y.csv", labels+"\n\n\n")
-	if r := command(t, dir, "fit --x x.csv --y y.csv --classes"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, `blank lines at its end count for none, so write a missing label there as ""`) {
-		t.Errorf("labels: %+v", r)
-	}
+	refuse(t, dir, "fit --x x.csv --y y.csv --classes").
+		err(`blank lines at its end count for none, so write a missing label there as ""`)
 }

@@ -11,19 +11,16 @@ import (
 func TestNewRowsAreReadAsTraining(t *testing.T) {
 	dir := folder(t)
 	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl"
-	if r := command(t, dir, fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit)
 	write(t, dir, "plain.csv", "a,b\n.5,.25\n.75,-1.5\n")
 	write(t, dir, "y2.csv", "u,v\n1,2\n3,\n")
 	workbook(t, filepath.Join(dir, "marks.xlsx"), [][]any{{"a", "b"}, {.5, .25}, {"0,75", "-1,5"}})
 	workbook(t, filepath.Join(dir, "same.xlsx"), [][]any{{"a", "b"}, {.5, .25}, {.75, -1.5}})
-	commands := map[string]string{
-		"predict": "predict --model m.iokl --x ", "deviations": "predict --model m.iokl --std --x ",
-		"why": "predict --model m.iokl --why 2 --x ", "fill": "predict --model m.iokl --y y2.csv --fill --x ",
-		"scores":   "predict --model m.iokl --y y2.csv --x ",
-		"update":   "update --model m.iokl --y y2.csv --out n.iokl --x ",
-		"pictures": "info m.iokl --y y2.csv --plot pictures --x ",
+	const predict = "predict --model m.iokl --x "
+	commands := []string{
+		predict, "predict --model m.iokl --std --x ", "predict --model m.iokl --why 2 --x ",
+		"predict --model m.iokl --y y2.csv --fill --x ", "predict --model m.iokl --y y2.csv --x ",
+		"update --model m.iokl --y y2.csv --out n.iokl --x ", "info m.iokl --y y2.csv --plot pictures --x ",
 	}
 	for name, c := range map[string]struct{ file, text, cell string }{
 		"decimal commas":     {"n.csv", "a;b\n.5;.25\n0,75;-1,5\n", "0,75"},
@@ -47,18 +44,13 @@ func TestNewRowsAreReadAsTraining(t *testing.T) {
 		if c.text != "" {
 			write(t, dir, c.file, c.text)
 		}
-		for which, line := range commands {
+		for _, line := range commands {
 			row := map[bool]string{true: "row 1", false: "row 2"}[strings.Contains(name, "all")]
-			r := command(t, dir, line+c.file)
-			for _, part := range []string{row, "column 1", `"` + c.cell + `"`} {
-				if r.status != exitUsage || !strings.Contains(r.stderr, part) || strings.Contains(r.stderr, "filled") {
-					t.Errorf("%s, %s: status %d, %q without %s", name, which, r.status, r.stderr, part)
-				}
-			}
+			command(t, dir, line+c.file).ended(exitUsage).err(row, "column 1", `"`+c.cell+`"`).noErr("filled")
 		}
 	}
-	want := command(t, dir, "predict --model m.iokl --x plain.csv")
-	for name, c := range map[string]struct{ file, text string }{
+	want := succeed(t, dir, predict+"plain.csv").stdout
+	for _, c := range map[string]struct{ file, text string }{
 		"minus sign":      {"n.csv", "a,b\n.5,.25\n.75,−1.5\n"},
 		"quotes":          {"n.csv", "\"b\",\"a\"\n\".25\",\".5\"\n\"-1.5\",\"0.75\"\n"},
 		"semicolons":      {"n.csv", "\xef\xbb\xbfa;b\r\n.5;.25\r\n7.5e-1;-1.5\r\n"},
@@ -71,9 +63,7 @@ func TestNewRowsAreReadAsTraining(t *testing.T) {
 		if c.text != "" {
 			write(t, dir, c.file, c.text)
 		}
-		if r := command(t, dir, commands["predict"]+c.file); r.status != exitOK || r.stdout != want.stdout {
-			t.Errorf("%s: %+v, want %q", name, r, want.stdout)
-		}
+		succeed(t, dir, predict+c.file).prints(want)
 	}
 }
 
@@ -82,68 +72,37 @@ func TestNewRowsAreReadAsTraining(t *testing.T) {
 func TestNewRowsMissAsTraining(t *testing.T) {
 	dir := folder(t)
 	x := strings.SplitAfter(mustRead(t, filepath.Join(dir, "x.csv")), "\n")
-	write(
-		t,
-		dir,
-		"gaps.csv",
-		strings.Join(append([]string{x[0], "nan,-999\n", "-NaN,0.5\n", "gone,1\n"}, x[4:]...), ""),
-	)
-	r := command(
-		t,
-		dir,
-		"fit --x gaps.csv --y y.csv --na -999 --na gone --kernel linear:all --lambda 1e-3 --out m.iokl --json",
-	)
-	if r.status != exitOK || !strings.Contains(r.stderr, "filled 4 missing cells") {
-		t.Fatalf("%+v", r)
-	}
+	write(t, dir, "gaps.csv", x[0]+"nan,-999\n-NaN,0.5\ngone,1\n"+strings.Join(x[4:], ""))
+	succeed(t, dir, "fit --x gaps.csv --y y.csv --na -999 --na gone --kernel linear:all --lambda 1e-3 --out m.iokl "+
+		"--json").err("filled 4 missing cells")
 	write(t, dir, "empty.csv", "a,b\n,\n0.5,\n")
-	want := command(t, dir, "predict --model m.iokl --x empty.csv").stdout
-	for name, c := range map[string]struct{ file, text string }{
+	const predict = "predict --model m.iokl --x "
+	want := succeed(t, dir, predict+"empty.csv").stdout
+	for _, c := range map[string]struct{ file, text string }{
 		"spelled":   {"n.csv", "a,b\nNAN,nan\n0.5,Nan\n"},
 		"with sign": {"n.csv", "a;b\n+nan;-nan\n0.5;-NaN\n"},
 		"by --na":   {"n.csv", "a,b\ngone,-999\n0.5,-999.0\n"},
 		"JSON":      {"n.json", `[{"a": NaN, "b": null}, {"a": 0.5, "b": "nan"}]`},
-		"JSON rows": {"n.jsonl", "{\"a\":NaN,\"b\":\"N\\\"aN\"}\n{\"a\":0.5,\"b\":NaN}\n"},
 	} {
 		write(t, dir, c.file, c.text)
-		r := command(t, dir, "predict --model m.iokl --x "+c.file)
-		if name == "JSON rows" { // a quoted word is none
-			if r.status != exitUsage || !strings.Contains(r.stderr, `row 1, column 2 "b": "N\"aN" is not a number`) {
-				t.Errorf("%s: %+v", name, r)
-			}
-			continue
-		}
-		if r.status != exitOK || r.stdout != want {
-			t.Errorf("%s: %+v, want %q", name, r, want)
-		}
+		succeed(t, dir, predict+c.file).prints(want)
 	}
-	labels := "class\nnan\nNaN\ngone\n" + strings.Repeat("up\ndown\n", 18) + "up\n"
-	write(t, dir, "labels.csv", labels)
-	r = command(
-		t,
-		dir,
-		"fit --x x.csv --y labels.csv --classes --na gone --kernel linear:all --lambda 1e-3 --json --out c.iokl",
-	)
-	if r.status != exitOK || !strings.Contains(r.stdout, `"observed_cells": 74`) {
-		t.Errorf("%+v", r)
-	}
+	write(t, dir, "n.jsonl", "{\"a\":NaN,\"b\":\"N\\\"aN\"}\n{\"a\":0.5,\"b\":NaN}\n")
+	refuse(t, dir, predict+"n.jsonl").err(`row 1, column 2 "b": "N\"aN" is not a number`) // a quoted word is none
+	write(t, dir, "labels.csv", "class\nnan\nNaN\ngone\n"+strings.Repeat("up\ndown\n", 18)+"up\n")
+	succeed(t, dir, "fit --x x.csv --y labels.csv --classes --na gone --kernel linear:all --lambda 1e-3 --json "+
+		"--out c.iokl").out(`"observed_cells": 74`)
 }
 
 // Words that training did not have count as none of the levels, and every command that reads them names them with the
 // level that is most like each.
 func TestUnseenWords(t *testing.T) {
 	dir := folder(t)
-	x, y := "smoker,a\n", "y\n"
-	for i := range 40 {
-		x += []string{"yes", "no", "never"}[i%3] + "," + []string{"1", "2", "4", "7"}[i%4] + "\n"
-		y += []string{"3", "1", "2"}[i%3] + "\n"
-	}
-	write(t, dir, "x.csv", x)
-	write(t, dir, "y.csv", y)
-	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl"
-	if r := command(t, dir, fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	writeXY(t, dir, "smoker,a", "y", 40, func(i int) (x, y string) {
+		x = []string{"yes", "no", "never"}[i%3] + "," + []string{"1", "2", "4", "7"}[i%4]
+		return x, []string{"3", "1", "2"}[i%3]
+	})
+	succeed(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out m.iokl")
 	write(t, dir, "new.csv", "smoker,a\nYes,1\nyes,2\nnevr,3\nYes,4\n")
 	write(t, dir, "yn.csv", "y\n1\n2\n3\n4\n")
 	const want = `3 cells of column 1 "smoker" hold words that the model has not learned, which count as none of its levels: ` +
@@ -153,8 +112,6 @@ func TestUnseenWords(t *testing.T) {
 		"update --model m.iokl --x new.csv --y yn.csv --out n.iokl",
 		"info m.iokl --plot pictures --x new.csv --y yn.csv",
 	} {
-		if r := command(t, dir, line); r.status != exitOK || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: %+v", line, r)
-		}
+		succeed(t, dir, line).err(want)
 	}
 }

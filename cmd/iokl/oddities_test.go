@@ -178,7 +178,7 @@ func oddities() (all []oddity) {
 		}
 	}
 	add("file", "a byte order mark", encode("", func(s string) string { return "\xef\xbb\xbf" + s }))
-	add("file", "gzip", encode("odd.csv.gz", zipped))
+	add("file", "gzip", encode("odd.csv.gz", packed))
 	add("file", "Latin-1", encode("", func(s string) string {
 		var b []byte
 		for _, r := range s {

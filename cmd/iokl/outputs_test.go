@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -18,10 +17,7 @@ import (
 // The rows of all updates of one file that end with status 0 are in it, whatever they call it.
 func TestUpdatesAtOnce(t *testing.T) {
 	dir := folder(t)
-	const fit = "fit --x x.csv --y y.csv --kernel gaussian:all:1.5 --lambda 1e-3 --learn none --out m"
-	if r := command(t, dir, fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:1.5 --lambda 1e-3 --learn none --out m")
 	if err := os.Symlink("m", filepath.Join(dir, "link")); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
@@ -47,9 +43,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 		})
 	}
 	updating.Wait()
-	if info := command(t, dir, "info m").stdout; !strings.Contains(info, fmt.Sprintf("samples         %d\n", rows)) {
-		t.Errorf("%d rows were added: %s", rows-40, info)
-	}
+	command(t, dir, "info m").out(fmt.Sprintf("samples         %d\n", rows))
 	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
 		t.Error("left behind:", left, err)
 	}
@@ -67,13 +61,9 @@ func TestCheckpointInUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := command(t, dir, line); r.status != exitFailed || !strings.Contains(r.stderr, "another process") {
-			t.Errorf("iokl %s: %+v", line, r)
-		}
+		fail(t, dir, line).err("another process")
 		unlock()
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Errorf("iokl %s, when the file is free: %+v", line, r)
-		}
+		succeed(t, dir, line)
 		if err := os.Remove(filepath.Join(dir, "ck")); err != nil {
 			t.Error(err)
 		}
@@ -87,9 +77,7 @@ func TestOutputsOfOneFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	const fit = "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 "
-	if r := command(t, dir, fit+"--out m"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit+"--out m")
 	for _, err := range []error{
 		os.Symlink("m", filepath.Join(dir, "link")), os.Link(filepath.Join(dir, "m"), filepath.Join(dir, "hard")),
 		os.Symlink("../new", filepath.Join(dir, "sub", "dangling")), os.Symlink("sub", filepath.Join(dir, "folder")),
@@ -98,7 +86,7 @@ func TestOutputsOfOneFile(t *testing.T) {
 			t.Skip("no links here:", err)
 		}
 	}
-	before := mustBytes(t, dir, "m")
+	before := mustRead(t, "m")
 	const cv = "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-3 --folds 2 "
 	for _, line := range []string{
 		fit + "--out new --report new", fit + "--out new --report ./sub/../new",
@@ -114,26 +102,16 @@ func TestOutputsOfOneFile(t *testing.T) {
 		"update --model m --x x.csv --y y.csv --out hard", "export --model m --go link",
 		"export --model link --onnx hard", "report m --out link",
 	} {
-		if r := command(t, dir, line); r.status != exitUsage || r.stdout != "" ||
-			!strings.Contains(r.stderr, "same file") {
-			t.Errorf("iokl %s: %+v", line, r)
-		}
+		refuse(t, dir, line).err("same file")
 	}
-	for _, name := range []string{"new", "g", "g.json"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			t.Errorf("%s was made", name)
-		}
-	}
-	if !bytes.Equal(before, mustBytes(t, dir, "m")) {
+	if before != mustRead(t, "m") {
 		t.Error("the model was written")
 	}
 	for _, line := range []string{
 		fit + "--out sub/dangling --report " + os.DevNull, fit + "--out " + os.DevNull + " --report " + os.DevNull,
 		"update --model link --x x.csv --y y.csv --out m", "update --model folder/../m --x x.csv --y y.csv --out link",
 	} {
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Errorf("iokl %s: %+v", line, r)
-		}
+		succeed(t, dir, line)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "new")); err != nil {
 		t.Error("the file that the link names was not made:", err)
@@ -147,18 +125,14 @@ func TestOutputsOfOneFile(t *testing.T) {
 func TestControlCharacters(t *testing.T) {
 	dir := t.TempDir()
 	const evil = "\x1b]0;title\a\x1b[2J\u009b1m\x7f<script>alert(1)</script>\u202e"
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s,b,word,y%s\n", evil, evil)
-	for i := range 40 {
-		fmt.Fprintf(&text, "%d,%d,%s,%d\n", i*i%17, i*i%23, []string{"w" + evil, "plain", "other"}[i%3], i*i%7)
-	}
-	write(t, dir, "t"+"\x1b[1m.csv", text.String())
-	write(t, dir, "t.csv", text.String())
-	write(t, dir, "bad.csv", strings.Replace(text.String(), "16,", "x"+evil+",", 2))
-	write(t, dir, "series.csv", strings.ReplaceAll(text.String(), ",word", ",c")+"")
+	text := rowsText(evil+",b,word,y"+evil, 40, func(i int) string {
+		return fmt.Sprintf("%d,%d,%s,%d", i*i%17, i*i%23, []string{"w" + evil, "plain", "other"}[i%3], i*i%7)
+	})
+	write(t, dir, "t\x1b[1m.csv", text)
+	write(t, dir, "t.csv", text)
+	write(t, dir, "bad.csv", strings.Replace(text, "16,", "x"+evil+",", 2))
 	const set = " --kernel gaussian:all:1 --lambda 1e-2 "
 	y := "y" + evil
-	var got [][2]string
 	for _, line := range []string{
 		"fit --x t.csv --y-columns " + y + set + "--out m --report m.html",
 		"fit --x t.csv --y-columns " + y + set + "--verbose", "fit --x t.csv --y-columns " + y + set + "--json",
@@ -171,7 +145,12 @@ func TestControlCharacters(t *testing.T) {
 		"granger --series t.csv --drop word --report g.html --out g.json", "granger --series t.csv --drop word --json",
 	} {
 		r := command(t, dir, line)
-		got = append(got, [2]string{line, r.stdout + r.stderr})
+		all := r.stdout + r.stderr
+		if s := strings.IndexFunc(all, func(r rune) bool {
+			return r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) || r == 0x202e
+		}); s >= 0 {
+			t.Errorf("iokl %.40q: %.200q", line, all[max(0, s-60):])
+		}
 	}
 	command(t, dir, "info m --plot pictures")
 	command(t, dir, "granger --series t.csv --drop word --plot pictures")
@@ -180,21 +159,13 @@ func TestControlCharacters(t *testing.T) {
 	if err != nil || len(pages) < 4 || len(pictures) < 2 {
 		t.Error(pages, pictures, err)
 	}
-	for _, g := range got {
-		if s := strings.IndexFunc(g[1], func(r rune) bool {
-			return r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) || r == 0x202e
-		}); s >= 0 {
-			t.Errorf("iokl %.40q: %.200q", g[0], g[1][max(0, s-60):])
-		}
-	}
 	for _, page := range pages {
-		if b, err := os.ReadFile(page); err != nil || bytes.Contains(b, []byte("<script>alert")) ||
-			bytes.ContainsRune(b, '\x1b') {
-			t.Errorf("%s: a name is a tag or a control character, %v", page, err)
+		if text := mustRead(t, page); strings.Contains(text, "<script>alert") || strings.Contains(text, "\x1b") {
+			t.Errorf("%s: a name is a tag or a control character", page)
 		}
 	}
 	for _, picture := range pictures {
-		for d := xml.NewDecoder(bytes.NewReader(mustBytes(t, "", picture))); ; {
+		for d := xml.NewDecoder(strings.NewReader(mustRead(t, picture))); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
@@ -203,7 +174,5 @@ func TestControlCharacters(t *testing.T) {
 			}
 		}
 	}
-	if r := command(t, dir, "predict --model m --x t.csv"); r.status != exitOK || !strings.HasPrefix(r.stdout, y+"\n") {
-		t.Errorf("a table that is no screen: %+v", r)
-	}
+	succeed(t, dir, "predict --model m --x t.csv").begins(y + "\n") // a table that is no screen
 }

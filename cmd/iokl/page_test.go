@@ -9,13 +9,11 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/files/page/pagetest"
@@ -28,43 +26,29 @@ func pageFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, 1))
-	x, y := "heat,wind,hour\n", "load,<i>price</i>\n"
-	for range 80 {
+	writeXY(t, dir, "heat,wind,hour", "load,<i>price</i>", 80, func(int) (x, y string) {
 		a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
 		f := 2*a - 0.5*b
-		x += fmt.Sprintf("%g,%g,%g\n", a, b, c)
-		y += fmt.Sprintf("%g,%g\n", f+0.1*rng.NormFloat64(), 5-f+0.1*rng.NormFloat64())
-	}
-	write(t, dir, "x.csv", x)
-	write(t, dir, "y.csv", y)
-	series := "rain,river,lake\n"
-	var s [200][3]float64
-	for i := range s {
-		if i < 2 {
-			continue
+		return fmt.Sprintf("%g,%g,%g", a, b, c),
+			fmt.Sprintf("%g,%g", f+0.1*rng.NormFloat64(), 5-f+0.1*rng.NormFloat64())
+	})
+	var before, last [3]float64
+	write(t, dir, "series.csv", rowsText("rain,river,lake", 198, func(int) string {
+		now := [3]float64{
+			0.3*last[0] + rng.NormFloat64(), 0.2*last[1] + before[0] + 0.3*rng.NormFloat64(),
+			0.2*last[2] - math.Tanh(last[1]) + 0.3*rng.NormFloat64(),
 		}
-		p := s[i-1]
-		s[i] = [3]float64{
-			0.3*p[0] + rng.NormFloat64(), 0.2*p[1] + s[i-2][0] + 0.3*rng.NormFloat64(),
-			0.2*p[2] - math.Tanh(p[1]) + 0.3*rng.NormFloat64(),
-		}
-		series += fmt.Sprintf("%g,%g,%g\n", s[i][0], s[i][1], s[i][2])
-	}
-	write(t, dir, "series.csv", series)
+		before, last = last, now
+		return fmt.Sprintf("%g,%g,%g", now[0], now[1], now[2])
+	}))
 	return dir
 }
 
-// writtenPage runs a command and reads the page that it wrote.
-func writtenPage(t *testing.T, dir, line, name string) string {
+// writtenPage runs a command and reads the page that it wrote, the file that the line ends with.
+func writtenPage(t *testing.T, dir, line string) string {
 	t.Helper()
-	if r := command(t, dir, line); r.status != exitOK {
-		t.Fatalf("%s: %+v", line, r)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	succeed(t, dir, line)
+	return mustRead(t, filepath.Join(dir, line[strings.LastIndex(line, " ")+1:]))
 }
 
 // said is the text of a page as it is read.
@@ -120,67 +104,45 @@ func wellFormed(t *testing.T, page string) {
 // What people ask of a result stands on its page in words.
 func TestPagesAnswer(t *testing.T) {
 	dir := pageFolder(t)
-	model := writtenPage(t, dir,
-		"fit --x x.csv --y y.csv --kernel linear:each --kernel gaussian:all:median --lambda 1e-3 --out m.iokl "+
-			"--report model.html", "model.html")
-	again := writtenPage(t, dir, "report m.iokl --out again.html", "again.html")
-	if strings.ReplaceAll(again, "m.iokl", "") != strings.ReplaceAll(model, "m.iokl", "") {
+	pages := map[string]string{}
+	for name, line := range map[string]string{
+		"model": "fit --x x.csv --y y.csv --kernel linear:each --kernel gaussian:all:median --lambda 1e-3 --out m.iokl",
+		"cv":    "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-1,1e-3 --norm lp:1 --folds 4 --out c.iokl",
+		"graph": "granger --series series.csv --lag 3 --stability 20 --null 39 --forecast 2 --out graph.json",
+		"set":   "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --learn none --out set.iokl",
+	} {
+		pages[name] = writtenPage(t, dir, line+" --report "+name+".html")
+	}
+	again := writtenPage(t, dir, "report m.iokl --out again.html")
+	if strings.ReplaceAll(again, "m.iokl", "") != strings.ReplaceAll(pages["model"], "m.iokl", "") {
 		t.Error("the page of the file is not that of the fit")
 	}
-	cv := writtenPage(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-1,1e-3 --norm lp:1 --folds 4 "+
-		"--out c.iokl --report cv.html", "cv.html")
-	graph := writtenPage(t, dir,
-		"granger --series series.csv --lag 3 --stability 20 --null 39 --forecast 2 --out graph.json "+
-			"--report graph.html", "graph.html")
-	set := writtenPage(t, dir,
-		"fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --learn none --out set.iokl --report "+
-			"set.html", "set.html")
-	both := writtenPage(t, dir, "report m.iokl c.iokl graph.json --out both.html", "both.html")
-	for name, page := range map[string]string{"model": model, "cv": cv, "graph": graph, "both": both} {
+	pages["both"] = writtenPage(t, dir, "report m.iokl c.iokl graph.json --out both.html")
+	for name, page := range pages {
 		t.Run(name, func(t *testing.T) { wellFormed(t, page) })
 	}
-	for _, q := range []struct{ question, page, sentence string }{
-		{"which input matters?", model, "The input that matters most is heat"},
-		{"of which output?", model, `It changes (load|<i>price</i>) most:`},
-		{"in which direction?", model, "load rises as heat goes from"},
-		{"which input does not?", model, `hour0\.0`},
-		{"how sure is the fit?", model, "The fit is certified"},
-		{"how good are weights that were set?", set, "Kernel weights and output kernel were not learned"},
-		{
-			"how do I run it again?", model,
-			"Run again: iokl fit --kernel linear:each --kernel gaussian:all:median --lambda 0.001",
-		},
-		{"which outputs go together?", model, "correlation in L"},
-		{
-			"which setting is best, and how sure is that?", cv,
-			"Of 2 settings, the best has a held-out error of [0-9.]+ ± [0-9.]+",
-		},
-		{
-			"how many influences are there?", graph,
-			"Of 6 possible influences among 3 nodes, 4 have at least a hundredth of the strength of the strongest",
-		},
-		{"who drives whom?", graph, "Strongest: (rain → river|river → lake)"},
-		{
-			"after how many steps, and how sure?", graph,
-			`rain → river after 2 steps, p = 0.025: higher rain raises river \(strength [01]\.[0-9]+, selected in 100 % of resamples\)`,
-		},
-		{
-			"in which direction does river move lake?", graph,
-			"river → lake after 1 step, p = 0.025: higher river lowers lake",
-		},
-		{
-			"which edges can be relied on?", graph,
-			"In at least 90 % of 20 resamples 2 edges stood out: (rain → river and river → lake|river → lake and " +
-				"rain → river)",
-		},
-		{
-			"what comes next, and how sure is that?", graph,
-			`What follows the last row, for 2 steps. The intervals held 90 % of what happened on held-out time points`,
-		},
-		{"which of several is better?", both, "error on held-out rows, share of a standard deviation0.0[0-9]+0.0"},
-	} {
-		if !regexp.MustCompile(q.sentence).MatchString(said(q.page)) {
-			t.Errorf("%s no %q in %.3000s", q.question, q.sentence, said(q.page))
+	for row := range strings.Lines(strings.TrimSpace(`
+		model: which input matters? => The input that matters most is heat
+		model: of which output? => It changes (load|<i>price</i>) most:
+		model: in which direction? => load rises as heat goes from
+		model: which input does not? => hour0\.0
+		model: how sure is the fit? => The fit is certified
+		set: how good are weights that were set? => Kernel weights and output kernel were not learned
+		model: how do I run it again? => Run again: iokl fit --kernel linear:each --kernel gaussian:all:median --lambda 0.001
+		model: which outputs go together? => correlation in L
+		cv: which setting is best, and how sure is that? => Of 2 settings, the best has a held-out error of [0-9.]+ ± [0-9.]+
+		graph: how many influences are there? => Of 6 possible influences among 3 nodes, 4 have at least a hundredth of the strength of the strongest
+		graph: who drives whom? => Strongest: (rain → river|river → lake)
+		graph: after how many steps, and how sure? => rain → river after 2 steps, p = 0.025: higher rain raises river \(strength [01]\.[0-9]+, selected in 100 % of resamples\)
+		graph: in which direction does river move lake? => river → lake after 1 step, p = 0.025: higher river lowers lake
+		graph: which edges can be relied on? => In at least 90 % of 20 resamples 2 edges stood out: (rain → river and river → lake|river → lake and rain → river)
+		graph: what comes next, and how sure is that? => What follows the last row, for 2 steps. The intervals held 90 % of what happened on held-out time points
+		both: which of several is better? => error on held-out rows, share of a standard deviation0.0[0-9]+0.0
+	`)) {
+		question, sentence, _ := strings.Cut(strings.TrimSpace(row), " => ")
+		name, _, _ := strings.Cut(question, ":")
+		if page := said(pages[name]); !regexp.MustCompile(sentence).MatchString(page) {
+			t.Errorf("%s no %q in %.3000s", question, sentence, page)
 		}
 	}
 }
@@ -195,36 +157,29 @@ func TestReportRefuses(t *testing.T) {
 	write(t, dir, "edge.json",
 		`{"graph": [[0]], "nodes": ["a"], "rmse": [null], "rmse_own": [null], "edges": [{"from": "a", "to": "b", "strength": 1}]}`)
 	write(t, dir, "bare.json", `{"points": [{"kernels": ["linear:all"], "lambda": 1}, {"lambda": 1}]}`)
-	if r := command(t, dir, "report bare.json --out p.html"); r.status != exitOK {
-		t.Errorf("a setting without kernels: %+v", r)
-	}
+	succeed(t, dir, "report bare.json --out p.html")
 	write(t, dir, "cut.iokl", "PK")
-	for line, want := range map[string]string{
-		"report": "report takes models", "report other.json": "--out",
-		"report nowhere.iokl --out p.html": "nowhere.iokl",
-		"report other.json --out p.html":   `no "points" and no "graph"`, "report bent.json --out p.html": "do not fit",
-		"report empty.json --out p.html": "no settings",
-		"report zero.json --out p.html":  "no λ",
-		"report edge.json --out p.html":  "a → b", "report cut.iokl --out p.html": "cut.iokl",
-		"report x.csv --out p.html":                       "neither a model",
-		"fit --x x.csv --y y.csv --report no/such/p.html": "--report",
-		"report other.json --out no/such/p.html":          "--out",
-	} {
-		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) ||
-			strings.Count(r.stderr, "\n") != 1 {
-			t.Errorf("%s: %+v", line, r)
-		}
-	}
+	refuseAll(t, dir, `
+		report => report takes models
+		report other.json => --out
+		report nowhere.iokl --out p.html => nowhere.iokl
+		report other.json --out p.html => no "points" and no "graph"
+		report bent.json --out p.html => do not fit
+		report empty.json --out p.html => no settings
+		report zero.json --out p.html => no λ
+		report edge.json --out p.html => a → b
+		report cut.iokl --out p.html => cut.iokl
+		report x.csv --out p.html => neither a model
+		fit --x x.csv --y y.csv --report no/such/p.html => --report
+		report other.json --out no/such/p.html => --out
+	`)
 }
 
 // What a model notes about its fit survives its file, and another program's notes do no harm.
 func TestOrigin(t *testing.T) {
 	dir := pageFolder(t)
 	command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --out m.iokl")
-	m, err := iokl.Load(filepath.Join(dir, "m.iokl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustLoad(t, filepath.Join(dir, "m.iokl"))
 	o, err := results.OriginOf(m)
 	if err != nil || len(o.Errors) != 2 || len(o.Effects) != 3 ||
 		!strings.HasPrefix(o.Command, "iokl fit --kernel gaussian:all:median") {
@@ -261,10 +216,7 @@ func TestOrigin(t *testing.T) {
 	if err := m.Save(filepath.Join(dir, "other.iokl")); err != nil {
 		t.Fatal(err)
 	}
-	if r := command(t, dir, "report other.iokl --out p.html"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "notes") {
-		t.Errorf("%+v", r)
-	}
+	refuse(t, dir, "report other.iokl --out p.html").err("notes")
 }
 
 // look measures the page and moves the tools of the explorer.
@@ -284,11 +236,9 @@ const look = `    say("overflow", d.documentElement.scrollWidth - d.documentElem
 
 func TestGraphPageInChromium(t *testing.T) {
 	dir := pageFolder(t)
-	page := writtenPage(t, dir, "granger --series series.csv --lag 3 --null 39 --report graph.html", "graph.html")
-	found := pagetest.Look(t, page, look, pagetest.Frame{Name: "w360", Width: 360}, pagetest.Frame{
-		Name:  "w800",
-		Width: 800, Dark: true,
-	}, pagetest.Frame{Name: "w1400", Width: 1400})
+	page := writtenPage(t, dir, "granger --series series.csv --lag 3 --null 39 --report graph.html")
+	found := pagetest.Look(t, page, look, pagetest.Frame{Name: "w360", Width: 360},
+		pagetest.Frame{Name: "w800", Width: 800, Dark: true}, pagetest.Frame{Name: "w1400", Width: 1400})
 	for _, width := range []string{"w360", "w800", "w1400"} {
 		for key, want := range map[string]string{
 			"overflow": "0", "all": "4 4", "sure": "2 2", "count": "2 of 4 shown",

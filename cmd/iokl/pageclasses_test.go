@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/iokl/iokl"
 )
 
 // The page of a classifier has the accuracy, confusion and reliability of held-out predictions, all of them counted
@@ -17,19 +15,14 @@ import (
 func TestClassPage(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(36, 8))
-	rows := "a,b,kind\n"
 	const l = 90
-	for range l {
+	write(t, dir, "k.csv", rowsText("a,b,kind", l, func(int) string {
 		a, b := rng.NormFloat64(), rng.NormFloat64()
-		rows += fmt.Sprintf("%g,%g,%s\n", a, b, map[bool]string{true: "oak", false: "elm"}[a+.7*rng.NormFloat64() > .3])
-	}
-	write(t, dir, "k.csv", rows)
+		return fmt.Sprintf("%g,%g,%s", a, b, map[bool]string{true: "oak", false: "elm"}[a+.7*rng.NormFloat64() > .3])
+	}))
 	page := said(writtenPage(t, dir, "fit --x k.csv --y-columns kind --classes --kernel gaussian:all:median "+
-		"--lambda 1e-2 --out k.iokl --report k.html", "k.html"))
-	m, err := iokl.Load(filepath.Join(dir, "k.iokl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+		"--lambda 1e-2 --out k.iokl --report k.html"))
+	m := mustLoad(t, filepath.Join(dir, "k.iokl"))
 	h, err := m.HeldOut(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func TestPagesInChromium(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			page := writtenPage(t, dir, line+" --report page.html", "page.html")
+			page := writtenPage(t, dir, line+" --report page.html")
 			found := pagetest.Look(t, page, letters, pagetest.Frame{Name: "w400", Width: 400}, pagetest.Frame{
 				Name: "w1200", Width: 1200,
 			})

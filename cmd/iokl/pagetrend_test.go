@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/results"
 )
 
@@ -20,19 +18,12 @@ func TestEffectsOfColumns(t *testing.T) {
 		return fmt.Sprint(map[string]float64{"rot": 1, "grün": 5, "blau": -2}[o.rows[i][2]] + float64(i)/20)
 	})
 	o.save(t, dir)
-	if r := command(t, dir, "fit --x odd.csv --x-columns u,colour,when,weekday --y-columns y --kernel "+
-		"gaussian:each:median --lambda 1e-3 --report p.html --out m.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
-	m, err := iokl.Load(filepath.Join(dir, "m.iokl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes, err := results.OriginOf(m)
+	page := writtenPage(t, dir, "fit --x odd.csv --x-columns u,colour,when,weekday --y-columns y --kernel "+
+		"gaussian:each:median --lambda 1e-3 --out m.iokl --report p.html")
+	notes, err := results.OriginOf(mustLoad(t, "m.iokl"))
 	if err != nil || len(notes.Effects) != 4 || notes.Effects[0].Input != "colour" || notes.Effects[1].Input != "when" {
 		t.Fatalf("%v %+v", err, notes.Effects)
 	}
-	page := mustRead(t, filepath.Join(dir, "p.html"))
 	for _, label := range []string{"rot", "grün", "blau", `2021-1[12]-\d\d`, `2022-\d\d-\d\d`} {
 		if !regexp.MustCompile(`(?s)<text[^>]*>` + label + `</text`).MatchString(page) {
 			t.Errorf("no label %q on an axis", label)
@@ -56,7 +47,7 @@ func TestRelevanceOfColumns(t *testing.T) {
 	o, _ := madeTable(false)
 	o.save(t, dir)
 	page := said(writtenPage(t, dir, "fit --x odd.csv --y-columns y --kernel gaussian:ard:median --lambda 1e-2 "+
-		"--out m.iokl --report p.html", "p.html"))
+		"--out m.iokl --report p.html"))
 	_, text, _ := strings.Cut(page, "1 for the largest.")
 	text, _, _ = strings.Cut(text, "Errors and")
 	info := command(t, dir, "info m.iokl").stdout
@@ -78,23 +69,18 @@ func TestRelevanceOfColumns(t *testing.T) {
 // Of many outputs, those that sentences name are in the table and on the curves.
 func TestShownOutputs(t *testing.T) {
 	dir := t.TempDir()
-	rows := "a,b,y1,y2,y3,y4,y5,y6,y7,y8,y9\n"
-	for i := range 40 {
+	write(t, dir, "x.csv", rowsText("a,b,y1,y2,y3,y4,y5,y6,y7,y8,y9", 40, func(i int) string {
 		a, b := float64(i)/20-1, math.Sin(float64(7*i))
-		rows += fmt.Sprintf("%g,%g", a, b)
+		row := fmt.Sprintf("%g,%g", a, b)
 		for k := range 9 {
-			rows += fmt.Sprintf(",%g", map[int]float64{7: 9 * a, 8: 9 * b}[k]+math.Cos(float64(k+3*i)))
+			row += fmt.Sprintf(",%g", map[int]float64{7: 9 * a, 8: 9 * b}[k]+math.Cos(float64(k+3*i)))
 		}
-		rows += "\n"
-	}
-	write(t, dir, "x.csv", rows)
+		return row
+	}))
 	page := writtenPage(t, dir, "fit --x x.csv --y-columns y* --kernel linear:all --lambda 1e-3 --out m.iokl "+
-		"--report p.html", "p.html")
-	head := `<th scope="col">`
-	for _, out := range []string{"y1", "y2", "y3", "y4", "y8", "y9"} {
-		head += out + `</th><th scope="col">`
-	}
-	if !strings.Contains(page, strings.TrimSuffix(head, `<th scope="col">`)) ||
+		"--report p.html")
+	head := `<th scope="col">` + strings.Join([]string{"y1", "y2", "y3", "y4", "y8", "y9"}, `</th><th scope="col">`) + `</th>`
+	if !strings.Contains(page, head) ||
 		!strings.Contains(said(page), "y8 rises as a goes from") || strings.Count(page, "> y9</li>") != 2 {
 		t.Errorf("no %s in %.4000s", head, page)
 	}

@@ -28,14 +28,14 @@ func TestPipes(t *testing.T) {
 	x, y := mustRead(t, dir+"/x.csv"), mustRead(t, dir+"/y.csv")
 	const fit = "fit --kernel gaussian:all --lambda 1e-3 --out m.iokl --json "
 	var want, got results.Fit
-	command(t, dir, fit+"--x x.csv --y y.csv").object(t, &want)
-	command(t, dir, fit+"--x "+pipe(t, x)+" --y "+pipe(t, y)).object(t, &got)
+	command(t, dir, fit+"--x x.csv --y y.csv").object(&want)
+	command(t, dir, fit+"--x "+pipe(t, x)+" --y "+pipe(t, y)).object(&got)
 	if got.Objective != want.Objective {
 		t.Errorf("objective %v from pipes, %v from files", got.Objective, want.Objective)
 	}
 	one := pipe(t, x)
-	command(t, dir, fit+"--x "+one+" --y "+one+" --x-columns a --y-columns b").object(t, &got)
-	command(t, dir, fit+"--x x.csv --x-columns a --y-columns b").object(t, &want)
+	command(t, dir, fit+"--x "+one+" --y "+one+" --x-columns a --y-columns b").object(&got)
+	command(t, dir, fit+"--x x.csv --x-columns a --y-columns b").object(&want)
 	if got.Objective != want.Objective {
 		t.Errorf("objective %v from one pipe, %v from one file", got.Objective, want.Objective)
 	}

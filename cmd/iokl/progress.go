@@ -15,9 +15,10 @@ import (
 	"github.com/iokl/iokl/internal/base/screen"
 )
 
-// progress shows a fit on standard error: on a screen a bar that moves with the share of settings
-// compared, and then with the logarithm of the gap; lines with --verbose; nothing with --quiet. What is going on is
-// repeated, with the time spent, when nothing else has been shown for almost stillAlive. It serves several goroutines.
+// progress shows a fit on standard error: on a terminal as a bar of the share of settings compared, and then of the
+// logarithm of the gap; with --verbose as lines; with --quiet not at all. The current phase and the time spent are
+// shown again when nothing else has been shown for almost stillAlive. Its methods may be called from several
+// goroutines.
 type progress struct {
 	w     io.Writer
 	bar   bool
@@ -28,13 +29,13 @@ type progress struct {
 
 	mu    sync.Mutex
 	doing string
-	last  time.Time // something was shown
-	told  time.Time // the share of settings compared, or the rows of a pass, were shown
+	last  time.Time // of anything shown
+	told  time.Time // of the share of settings compared, or the rows of a pass
 	first float64   // the gap that the bar starts from
 	drawn bool
 }
 
-// stillAlive is the longest time without a sign of life, looksEach the time between two looks at it.
+// stillAlive is the longest time without output, looksEach the time between two checks of it.
 const (
 	stillAlive = 2 * time.Second
 	looksEach  = stillAlive / 8
@@ -57,7 +58,7 @@ func newProgress(w io.Writer, m *machine, tol float64) *progress {
 	return p
 }
 
-// watch shows what is going on where nothing else is shown, until done.
+// watch repeats the current phase where nothing else is shown, until done.
 func (p *progress) watch(done, ended chan struct{}) {
 	defer close(ended)
 	look := time.NewTicker(looksEach)
@@ -76,7 +77,7 @@ func (p *progress) watch(done, ended chan struct{}) {
 	}
 }
 
-// show prints a line, or draws it in the place of the one before.
+// show prints a line, on a terminal over the one before.
 func (p *progress) show(text string) {
 	p.last = time.Now()
 	if p.bar {
@@ -87,7 +88,7 @@ func (p *progress) show(text string) {
 	fmt.Fprintln(p.w, text)
 }
 
-// line prints a statement of the library.
+// line prints a message of the library.
 func (p *progress) line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,8 +129,8 @@ func (p *progress) choosing(at iokl.Progress) {
 	p.now(fmt.Sprintf("%s  %.0f %%", at.Phase, 100*at.Done), more, at.Done, every, 50*time.Millisecond)
 }
 
-// now shows what is going on and more about it, where the time since it did is more than wait, on a screen than
-// onScreen, there with a bar of the share unless that is NaN.
+// now shows the current phase and more about it, unless it did so less than wait ago, on a terminal onScreen. There it
+// draws a bar of the share unless that is NaN.
 func (p *progress) now(doing, more string, share float64, wait, onScreen time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +154,7 @@ func (p *progress) gauge(gap float64) string {
 	return bar(math.Log(p.first/gap) / math.Log(p.first/p.tol))
 }
 
-// bar is full at 1, and empty where the share is no number.
+// bar is full at 1, and empty for NaN.
 func bar(share float64) string {
 	const width = 24
 	if !(share >= 0) {
@@ -163,7 +164,7 @@ func bar(share float64) string {
 	return "[" + strings.Repeat("█", full) + strings.Repeat("·", width-full) + "]"
 }
 
-// end clears the bar, and ends the signs of life.
+// end clears the bar and stops the repetition.
 func (p *progress) end() {
 	p.stop()
 	p.mu.Lock()

@@ -29,6 +29,16 @@ func ranks(t *testing.T, dir string, n int, line string) (stdout, stderr string,
 	return watchedRanks(t, dir, n, line, nil)
 }
 
+// rankObject is the JSON object that a command line on several ranks prints.
+func rankObject[T any](t *testing.T, dir string, n int, line string) (v T) {
+	t.Helper()
+	stdout, stderr, err := ranks(t, dir, n, line)
+	if err != nil || json.Unmarshal([]byte(stdout), &v) != nil {
+		t.Fatalf("%d ranks %s: %v\n%s%s", n, line, err, stdout, stderr)
+	}
+	return v
+}
+
 // watchedRanks is ranks with a function that gets the process id of mpirun.
 func watchedRanks(
 	t *testing.T, dir string, n int, line string, started func(pid int),
@@ -38,11 +48,7 @@ func watchedRanks(
 	if err != nil {
 		t.Skip("mpirun is not installed (Debian: openmpi-bin)")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(mpirun, "--allow-run-as-root", "--oversubscribe", "-n", strconv.Itoa(n), self)
+	cmd := exec.Command(mpirun, "--allow-run-as-root", "--oversubscribe", "-n", strconv.Itoa(n), self(t))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+line+" --threads 1")
 	var out, errs bytes.Buffer
@@ -159,15 +165,10 @@ func TestRanksAgree(t *testing.T) {
 		"--tol 1e-9 --json --out m%d.iokl"
 	var models []*iokl.Model
 	for _, n := range []int{1, 2, 4} {
-		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
-		var got results.Fit
-		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || got.Samples != 9000 {
-			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
+		if got := rankObject[results.Fit](t, dir, n, fmt.Sprintf(line, n)); got.Samples != 9000 {
+			t.Fatalf("%d ranks: %+v", n, got)
 		}
-		m, err := iokl.Load(fmt.Sprintf("%s/m%d.iokl", dir, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := mustLoad(t, fmt.Sprintf("%s/m%d.iokl", dir, n))
 		models = append(models, m)
 	}
 	t.Chdir(dir)
@@ -197,14 +198,8 @@ func TestRanksChooseAndMultiply(t *testing.T) {
 	for _, flags := range []string{
 		"--kernel rff:gaussian:all:1:20", "--kernel rff:gaussian:all:1:600 --lambda 0.1 --tol 1e-7 --memory 2MB",
 	} {
-		var one, two results.Fit
-		for n, got := range map[int]*results.Fit{1: &one, 2: &two} {
-			stdout, stderr, err := ranks(t, dir, n,
-				"fit --stream --x x.csv --y y.csv --norm lp:1 --json "+flags)
-			if err != nil || json.Unmarshal([]byte(stdout), got) != nil {
-				t.Fatalf("%d ranks %s: %v\n%s%s", n, flags, err, stdout, stderr)
-			}
-		}
+		line := "fit --stream --x x.csv --y y.csv --norm lp:1 --json " + flags
+		one, two := rankObject[results.Fit](t, dir, 1, line), rankObject[results.Fit](t, dir, 2, line)
 		if !(math.Abs(one.Lambda-two.Lambda) <= 1e-9*one.Lambda) ||
 			!(math.Abs(one.Objective-two.Objective) <= 1e-6*one.Objective) {
 			t.Errorf("%s: λ %g and %g, objective %.10g and %.10g", flags, one.Lambda, two.Lambda, one.Objective,
@@ -230,10 +225,9 @@ func TestRanksCrossValidate(t *testing.T) {
 		"1,2 --json --out m%d.iokl"
 	var want results.CV
 	for _, n := range []int{1, 2, 4} {
-		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
-		var got results.CV
-		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || len(got.Points) != 8 {
-			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
+		got := rankObject[results.CV](t, dir, n, fmt.Sprintf(line, n))
+		if len(got.Points) != 8 {
+			t.Fatalf("%d ranks: %+v", n, got)
 		}
 		if n == 1 {
 			want = got
@@ -245,9 +239,8 @@ func TestRanksCrossValidate(t *testing.T) {
 				}
 			}
 		}
-		if m, err := iokl.Load(fmt.Sprintf("%s/m%d.iokl", dir, n)); err != nil ||
-			m.Certificate().Lambda != want.Best.Lambda {
-			t.Errorf("%d ranks: %v", n, err)
+		if m := mustLoad(t, fmt.Sprintf("%s/m%d.iokl", dir, n)); m.Certificate().Lambda != want.Best.Lambda {
+			t.Errorf("%d ranks: %v", n, m)
 		}
 	}
 }
@@ -297,10 +290,9 @@ func TestRanksGranger(t *testing.T) {
 		"g%[1]d.json"
 	var want results.Graph
 	for _, n := range []int{1, 2, 4} {
-		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
-		var got results.Graph
-		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || len(got.Nodes) != 3 {
-			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
+		got := rankObject[results.Graph](t, dir, n, fmt.Sprintf(line, n))
+		if len(got.Nodes) != 3 {
+			t.Fatalf("%d ranks: %+v", n, got)
 		}
 		if n == 1 {
 			want = got

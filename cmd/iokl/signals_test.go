@@ -20,7 +20,6 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/internal/base/deadline"
-	"github.com/iokl/iokl/internal/files/table"
 )
 
 var (
@@ -41,10 +40,7 @@ type interruptible struct {
 func (c *interruptible) answer(t *testing.T, dir string, stdout []byte) (v []float64) {
 	t.Helper()
 	if filepath.Ext(c.files[0]) == ".csv" {
-		predicted, err := table.Read(filepath.Join(dir, c.files[0]), table.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		predicted := mustTable(t, filepath.Join(dir, c.files[0]))
 		return predicted.Data.Data
 	}
 	var r struct {
@@ -264,22 +260,18 @@ func interruptibles(t *testing.T) (lines []*interruptible, fresh func() string) 
 func writeData(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 0))
-	var x, y, s strings.Builder
-	for range 300 {
+	writeXY(t, dir, "", "", 300, func(int) (x, y string) {
 		a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
-		fmt.Fprintf(&x, "%g,%g,%g\n", a, b, c)
-		fmt.Fprintf(&y, "%g,%g\n", math.Sin(a)+b*c+.3*rng.NormFloat64(), math.Cos(b)+a+.3*rng.NormFloat64())
-	}
-	s.WriteString("a,b,c,d,e\n")
+		return fmt.Sprintf("%g,%g,%g", a, b, c),
+			fmt.Sprintf("%g,%g", math.Sin(a)+b*c+.3*rng.NormFloat64(), math.Cos(b)+a+.3*rng.NormFloat64())
+	})
 	z := make([]float64, 5)
-	for range 150 {
-		last := z[4]
+	write(t, dir, "s.csv", rowsText("a,b,c,d,e", 150, func(int) string {
+		last, cells := z[4], make([]string, 5)
 		for i, v := range z {
 			z[i], last = math.Tanh(.5*v+.6*last)+.5*rng.NormFloat64(), v
-			fmt.Fprintf(&s, "%g%s", z[i], map[bool]string{true: "\n", false: ","}[i == 4])
+			cells[i] = fmt.Sprint(z[i])
 		}
-	}
-	write(t, dir, "x.csv", x.String())
-	write(t, dir, "y.csv", y.String())
-	write(t, dir, "s.csv", s.String())
+		return strings.Join(cells, ",")
+	}))
 }

@@ -25,7 +25,7 @@ import (
 // sink receives predictions.
 type sink func(a *prediction) error
 
-// deliver runs each with a writer to where the predictions go.
+// deliver calls each with the sink of the predictions, nil where they are not written.
 func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(sink) error) error {
 	if p.out == "" {
 		if p.json || p.y != "" && !p.fill.on {
@@ -58,7 +58,7 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 	})
 }
 
-// checkTable refuses names of files that mean a format predictions are not written in.
+// checkTable refuses file names of formats that predictions are not written in.
 func checkTable(path string) error {
 	others := []string{".npz", ".parquet", ".pq", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl", ".ndjson"}
 	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
@@ -73,18 +73,19 @@ func csvSink(w io.Writer, names []string, ids *table.Texts) sink {
 	first := true
 	return func(a *prediction) error {
 		c, t := csv.NewWriter(w), a.columns(names)
+		var heads []string
+		var texts [][]string
+		if a.labels != nil {
+			heads, texts = append(heads, "class"), append(texts, a.labels)
+		}
+		if a.sets != nil {
+			heads, texts = append(heads, "set"), append(texts, a.sets)
+		}
+		if first && ids != nil {
+			heads = slices.Concat(ids.Names, heads)
+		}
 		if first {
-			var head []string
-			if ids != nil {
-				head = slices.Clone(ids.Names)
-			}
-			if a.labels != nil {
-				head = append(head, "class")
-			}
-			if a.sets != nil {
-				head = append(head, "set")
-			}
-			_ = c.Write(append(head, t.Names...))
+			_ = c.Write(append(heads, t.Names...))
 			first = false
 		}
 		for i := range t.Data.Rows {
@@ -95,11 +96,8 @@ func csvSink(w io.Writer, names []string, ids *table.Texts) sink {
 					return err
 				}
 			}
-			if a.labels != nil {
-				rec = append(rec, a.labels[i])
-			}
-			if a.sets != nil {
-				rec = append(rec, a.sets[i])
+			for _, text := range texts {
+				rec = append(rec, text[i])
 			}
 			for _, v := range blas.Row(t.Data, i) {
 				cell := ""
@@ -115,19 +113,19 @@ func csvSink(w io.Writer, names []string, ids *table.Texts) sink {
 	}
 }
 
-// openKept opens the columns of --keep, or those that the fit kept where the file has them; nil where there are none.
+// openKept opens the columns of --keep, or by default those of fit --keep where the file has them; nil for none.
 func (p *predictFlags) openKept(model *iokl.Model, opt table.Options) (*table.Texts, error) {
 	list := p.keep
 	if list == "" {
 		o, err := results.OriginOf(model)
 		if err != nil || o.Keep == "" {
-			return nil, nil // notes of another program keep nothing
+			return nil, nil // the notes are of another program
 		}
 		list = o.Keep
 	}
 	kept, err := p.identifiers(list, opt)
 	if p.keep == "" {
-		err = nil // the model alone asks for them
+		err = nil // the user did not ask for them
 	}
 	return kept, err
 }
@@ -140,18 +138,17 @@ func (p *predictFlags) identifiers(list string, opt table.Options) (*table.Texts
 	case strings.EqualFold(filepath.Ext(p.out), ".npy"), p.json && p.out == "":
 		return nil, status.Input("--keep: identifiers are written to CSV")
 	}
-	opt.Types, opt.NA = true, nil // words for missing numbers may be identifiers
+	opt.Types, opt.NA = true, nil // words that mean a missing number may be identifiers
 	opt.Columns = func(names []string, cols int) ([]int, error) { return selectColumns(list, "--keep", names, cols) }
 	return table.OpenText(p.x, opt)
 }
 
-// filling completes targets: what is observed stays, and predictions take the place of
-// missing cells.
+// filling completes targets: observed cells stay, and missing cells become predictions.
 type filling struct {
 	on    bool
 	known *table.Table
 	row   int // the next one to complete
-	count int // cells that predictions were put into
+	count int // cells that were predicted
 }
 
 // readKnown reads the targets of the file, by the names of the model's outputs where it has all of these.

@@ -26,7 +26,7 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// streamFlags are those of a fit that reads its data in blocks of rows.
+// streamFlags are the flags of a fit that reads its data in blocks of rows.
 type streamFlags struct {
 	on             bool
 	checkpointRows int64
@@ -39,7 +39,7 @@ func (s *streamFlags) flags(f *pflag.FlagSet) {
 	f.Int64Var(&s.surveyRows, "survey-rows", 0, "")
 }
 
-// check refuses flags that do not go together.
+// check refuses flags that exclude each other.
 func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
 	switch {
 	case !s.on:
@@ -70,7 +70,7 @@ func (s *streamFlags) route(cmd *cobra.Command, m *machine, d *dataFlags, opt *i
 	}
 	const (
 		copies = 3       // as read, as kernels and solvers see them, and those of a fold
-		small  = 1 << 20 // tables that are not worth streaming
+		small  = 1 << 20 // bytes below which tables are never streamed
 	)
 	bytes := d.tableBytes()
 	if bytes < small {
@@ -94,8 +94,8 @@ func (s *streamFlags) route(cmd *cobra.Command, m *machine, d *dataFlags, opt *i
 	return nil
 }
 
-// tableBytes is the size of the numbers in the files of inputs and targets; it is estimated where a
-// file does not tell how many there are. Files that cannot be opened count nothing: reading them says why.
+// tableBytes is the size in memory of the numbers in the files of inputs and targets, estimated from the file size
+// where the number of rows is not known. Files that cannot be opened count 0: reading them reports the error.
 func (d *dataFlags) tableBytes() (bytes float64) {
 	opt := d.options()
 	for _, name := range slices.Compact([]string{d.x, cmp.Or(d.y, d.x)}) {
@@ -106,7 +106,7 @@ func (d *dataFlags) tableBytes() (bytes float64) {
 		if rows := r.Rows(); rows >= 0 {
 			bytes += 8 * float64(rows) * float64(r.Cols())
 		} else if info, err := os.Stat(name); err == nil {
-			const perCell, packed = 5, 4 // characters of a number, and those of one byte in a .gz
+			const perCell, packed = 5, 4 // characters of a number, and of a byte in a .gz
 			chars := float64(info.Size())
 			if strings.HasSuffix(name, ".gz") {
 				chars *= packed
@@ -118,8 +118,8 @@ func (d *dataFlags) tableBytes() (bytes float64) {
 	return bytes
 }
 
-// runRanks runs work on rows that are streamed in every process of a parallel job. The first of them prints and
-// writes; one that fails ends all, with its message.
+// runRanks runs work on streamed rows in every process of a parallel job. The first process prints and writes. A
+// process that fails ends all of them with its message.
 func (c *learning) runRanks(folds *foldFlags, work func(*task) error) error {
 	rows, err := reading(c.cmd, func() (stream.Rows, error) { return c.d.streamed(&c.opt, c.cost.weights) })
 	if err == nil && folds != nil {
@@ -161,7 +161,7 @@ func onRanks(m *machine, f func(world *mpi.World) error) error {
 	return status.Failure(world.Close())
 }
 
-// kept says what can be gone on from, if there is a checkpoint already, or those of ranks.
+// kept says whether the command can continue, from a checkpoint or those of ranks.
 func kept(checkpoint string) string {
 	_, err := os.Stat(checkpoint)
 	ofRanks, _ := filepath.Glob(checkpoint + ".*-of-*")
@@ -171,7 +171,7 @@ func kept(checkpoint string) string {
 	return "the same command goes on from " + checkpoint
 }
 
-// rows shows where a pass is.
+// rows shows the progress of a pass.
 func (p *progress) rows(survey bool, at stream.Progress, count int64) {
 	what := "adding up"
 	if survey {
@@ -184,7 +184,7 @@ func (p *progress) rows(survey bool, at stream.Progress, count int64) {
 	p.now(text, fmt.Sprintf("  %.0f s", time.Since(p.start).Seconds()), math.NaN(), stillAlive, stillAlive/10)
 }
 
-// part is columns of a file.
+// part is a choice of columns of a file.
 type part struct {
 	name   string // of the file, "" where there are none
 	cols   []int
@@ -192,14 +192,14 @@ type part struct {
 	names  []string // nil where the file has none
 }
 
-// tables is the files, or the one file, that rows come from.
+// tables are the files that rows come from, which may be one file.
 type tables struct {
 	x, y, w part // inputs, targets and weights
 	opt     table.Options
 	strict  bool // no target may be missing
 }
 
-// streamed finds the columns in the files, and those of weights, and makes them data to stream.
+// streamed finds the columns of inputs, targets and weights in the files, and makes them data to stream.
 func (d *dataFlags) streamed(opt *iokl.Options, weights string) (rows stream.Rows, err error) {
 	if d.x == "" {
 		return rows, errors.New("give the inputs by --x")
@@ -236,7 +236,7 @@ func (d *dataFlags) streamed(opt *iokl.Options, weights string) (rows stream.Row
 	return rows, work(err)
 }
 
-// find is the columns chosen of a file, and the number of its rows.
+// find returns the chosen columns of a file, and the number of its rows.
 func find(name string, c columns, opt table.Options) (p part, rows int64, err error) {
 	opt.Columns = func(names []string, cols int) (_ []int, err error) {
 		p.cols, err = c.index(names, cols)
@@ -290,7 +290,7 @@ func (t *tables) open() (stream.Source, error) {
 	return s, nil
 }
 
-// pairs is the rows of the files side by side.
+// pairs reads the rows of several files side by side.
 type pairs struct {
 	*tables
 	files   []openFile   // that of the inputs first

@@ -10,7 +10,6 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/files/table"
@@ -23,27 +22,19 @@ func large(t *testing.T, l int) string {
 	x, y := csvRows(l, 0)
 	write(t, dir, "x.csv", x)
 	write(t, dir, "y.csv", y)
-	xs, ys := strings.Split(strings.TrimSpace(x), "\n"), strings.Split(strings.TrimSpace(y), "\n")
-	var both strings.Builder
-	for i := range xs {
-		both.WriteString(ys[i] + "," + xs[i] + "\n")
-	}
-	write(t, dir, "both.csv", both.String())
+	write(t, dir, "both.csv", besides(y, x))
 	for _, name := range []string{"x", "y"} {
-		a, err := table.Read(filepath.Join(dir, name+".csv"), table.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := table.WriteNpy(filepath.Join(dir, name+".npy"), a.Data); err != nil {
-			t.Fatal(err)
-		}
+		writeNpy(t, dir, name+".npy", mustTable(t, filepath.Join(dir, name+".csv")).Data)
 	}
-	all, err := table.Read(filepath.Join(dir, "both.csv"), table.Options{})
-	if err != nil {
+	writeParquet(t, dir, "both.parquet", mustTable(t, filepath.Join(dir, "both.csv")).Data)
+	return dir
+}
+
+func writeNpy(t *testing.T, dir, name string, a blas.General) {
+	t.Helper()
+	if err := table.WriteNpy(filepath.Join(dir, name), a); err != nil {
 		t.Fatal(err)
 	}
-	writeParquet(t, dir, "both.parquet", all.Data)
-	return dir
 }
 
 // sample is a row of both.parquet.
@@ -75,12 +66,12 @@ const streamKernels = " --kernel rff:gaussian:all:0.5,1:40 --kernel linear:all -
 func TestStreamCommand(t *testing.T) {
 	dir := large(t, 3000)
 	var want, got results.Fit
-	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+streamKernels).object(t, &want)
+	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+streamKernels).object(&want)
 	for _, files := range []string{
 		"--x x.csv --y y.csv", "--x x.npy --y y.npy",
 		"--x both.csv --x-columns a,b --y-columns u,v", "--x both.parquet --x-columns a,b --y-columns u,v",
 	} {
-		command(t, dir, "fit --stream "+files+streamKernels+"--out s.iokl").object(t, &got)
+		command(t, dir, "fit --stream "+files+streamKernels+"--out s.iokl").object(&got)
 		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) || got.Samples != 3000 || !got.Converged {
 			t.Errorf("%s: objective %.12g, want %.12g; %d samples", files, got.Objective, want.Objective, got.Samples)
 		}
@@ -88,30 +79,15 @@ func TestStreamCommand(t *testing.T) {
 	if got.Outputs[1] != "v" {
 		t.Errorf("outputs %v", got.Outputs)
 	}
-	P, Q := predictions(t, "m.iokl"), predictions(t, "s.iokl")
-	for i, v := range P {
-		if !(math.Abs(v-Q[i]) <= 1e-5) {
-			t.Fatalf("prediction %d is %g, in memory %g", i, Q[i], v)
-		}
-	}
-	r := command(t, dir, "fit --stream -v --x x.csv --y y.csv --kernel rff:gaussian:all:1:20")
-	if r.status != exitOK || !strings.Contains(r.stderr, "surveying x.csv: 1024 rows") ||
-		!strings.Contains(r.stderr, "chose λ") {
-		t.Errorf("status %d: %s", r.status, r.stderr)
-	}
+	near(t, "predictions", predictions(t, "s.iokl"), predictions(t, "m.iokl"), 1e-5)
+	succeed(t, dir, "fit --stream -v --x x.csv --y y.csv --kernel rff:gaussian:all:1:20").
+		err("surveying x.csv: 1024 rows", "chose λ")
 }
 
 func predictions(t *testing.T, model string) []float64 {
 	t.Helper()
-	m, err := iokl.Load(model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := table.Read("x.csv", table.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	P, err := m.Predict(blas.Dense(blas.View(x.Data, 0, 0, 50, 2)))
+	x := mustTable(t, "x.csv").Data
+	P, err := mustLoad(t, model).Predict(blas.Dense(blas.View(x, 0, 0, 50, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,13 +97,7 @@ func predictions(t *testing.T, model string) []float64 {
 // A bad row is named, and all rows before it are kept, whatever the kind of file.
 func TestStreamBadRow(t *testing.T) {
 	dir := large(t, 7000)
-	read := func(name string) blas.General {
-		tab, err := table.Read(filepath.Join(dir, name), table.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tab.Data
-	}
+	read := func(name string) blas.General { return mustTable(t, filepath.Join(dir, name)).Data }
 	for _, c := range []struct {
 		file, flags, want string
 		spoil             func()
@@ -140,9 +110,7 @@ func TestStreamBadRow(t *testing.T) {
 		{"y.npy", "--x x.npy --y y.npy", "y.npy: row 6500, column 1: +Inf", func() {
 			a := read("y.npy")
 			a.Data[2*6499] = math.Inf(1)
-			if err := table.WriteNpy(filepath.Join(dir, "y.npy"), a); err != nil {
-				t.Fatal(err)
-			}
+			writeNpy(t, dir, "y.npy", a)
 		}},
 		{
 			"both.parquet", "--x both.parquet --x-columns a,b --y-columns u,v",
@@ -157,16 +125,12 @@ func TestStreamBadRow(t *testing.T) {
 			good := mustRead(t, filepath.Join(dir, c.file))
 			c.spoil()
 			line := "fit --stream " + c.flags + " --checkpoint " + c.file + ".sums" + streamKernels
-			r := command(t, dir, line)
-			if r.status != exitUsage || !strings.Contains(r.stderr, c.want) {
-				t.Fatalf("status %d: %s", r.status, r.stderr)
-			}
+			command(t, dir, line).ended(exitUsage).err(c.want)
 			write(t, dir, c.file, good)
-			r = command(t, dir, line+"-v")
 			var got results.Fit
-			r.object(t, &got)
-			if got.Samples != 7000 || !strings.Contains(r.stderr, "going on after the 6499 rows of "+c.file+".sums") {
-				t.Errorf("%d samples: %s", got.Samples, r.stderr)
+			command(t, dir, line+"-v").err("going on after the 6499 rows of " + c.file + ".sums").object(&got)
+			if got.Samples != 7000 {
+				t.Errorf("%d samples", got.Samples)
 			}
 		})
 	}
@@ -175,41 +139,33 @@ func TestStreamBadRow(t *testing.T) {
 // Every fold, λ, τ and norm comes from the sums of one pass, and the best setting is fitted to them.
 func TestStreamCV(t *testing.T) {
 	dir := large(t, 3000)
-	var got results.CV
 	line := "cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas " +
 		"1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json "
-	command(t, dir, line+"--checkpoint sums --out m.iokl --plot pics").object(t, &got)
+	got := object[results.CV](t, dir, line+"--checkpoint sums --out m.iokl --plot pics")
 	if len(got.Points) != 12 || got.Folds != 4 || got.Metric != "rmse" || len(got.Best.Folds) != 4 ||
 		got.Best.Lambda == 0.1 || len(got.Pictures) != 2 {
 		t.Errorf("%d points, %+v", len(got.Points), got)
 	}
-	if m, err := iokl.Load("m.iokl"); err != nil || m.Certificate().Lambda != got.Best.Lambda ||
-		m.Certificate().Samples != 3000 {
-		t.Errorf("model: %v %v", m, err)
+	if c := mustLoad(t, "m.iokl").Certificate(); c.Lambda != got.Best.Lambda || c.Samples != 3000 {
+		t.Errorf("model: %+v", c)
 	}
-	var again, grouped results.CV
-	command(t, dir, line+"--checkpoint sums").object(t, &again) // the sums are there already
+	again := object[results.CV](t, dir, line+"--checkpoint sums") // the sums are there already
 	if again.Best.Mean != got.Best.Mean {
 		t.Errorf("from the checkpoint: error %g, before %g", again.Best.Mean, got.Best.Mean)
 	}
 	write(t, dir, "groups.csv", strings.Repeat("p\nq\nr\ns\nt\n", 600))
-	command(t, dir, line+"--fold-groups groups.csv").object(t, &grouped)
+	grouped := object[results.CV](t, dir, line+"--fold-groups groups.csv")
 	if len(grouped.Points) != 12 || grouped.Best.Mean == got.Best.Mean {
 		t.Errorf("by groups: %+v", grouped.Best)
 	}
-	for flags, want := range map[string]string{
-		"--metric accuracy": `unknown metric "accuracy"`, "--time-ordered": "no order of time",
-		"--repeats 2": "one set of folds",
-		"--checkpoint sums --fold-groups groups.csv": "other data", "--norms lp:3": "lp:3",
-	} {
-		if r := command(t, dir, line+flags); r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: %+v", flags, r)
-		}
-	}
-	if r := command(t, dir, "cv --x x.csv --y y.csv --checkpoint sums"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "--stream") {
-		t.Errorf("--checkpoint alone: %+v", r)
-	}
+	refuseAll(t, dir, strings.ReplaceAll(`
+		LINE --metric accuracy => unknown metric "accuracy"
+		LINE --time-ordered => no order of time
+		LINE --repeats 2 => one set of folds
+		LINE --checkpoint sums --fold-groups groups.csv => other data
+		LINE --norms lp:3 => lp:3
+		cv --x x.csv --y y.csv --checkpoint sums => --stream
+	`, "LINE", line))
 }
 
 func TestStreamRefusals(t *testing.T) {
@@ -219,91 +175,63 @@ func TestStreamRefusals(t *testing.T) {
 	write(t, dir, "words.csv", "a,color,b\n"+strings.Repeat("1,red,2\n2,blue,3\n3,,4\n",
 		99)+"1,red,2\n2,blue,3\n1,red,\n")
 	write(t, dir, "huge.csv", strings.Repeat("1,2e200\n3,-1e200\n", 150))
-	for line, want := range map[string]string{
-		"--x huge.csv --y y.csv --kernel linear:all": "column 2 of the inputs " +
-			"is too large",
-		"--x x.csv --y huge.csv --kernel linear:all": "column 2 of the " +
-			"targets is too large",
-		"--x x.csv --y short.csv --kernel linear:all": "short.csv has 2 rows, " +
-			"and x.csv has more",
-		"--x short.csv --y y.csv --kernel linear:all": "y.csv has more than " +
-			"the 2 rows of short.csv",
-		"--x gap.csv --y y.csv --kernel linear:all": "gap.csv: row 201, " +
-			"column 2 is missing",
-		"--x words.csv --y y.csv --kernel linear:all": "words.csv: row 3, " +
-			"column 2 \"color\" is missing",
-		"--x words.csv --y-columns a --kernel linear:all": "words.csv: row 3, " +
-			"column 1 \"color\" is missing",
-		"--x y.csv --y words.csv --y-columns b --missing-targets error --kernel linear:all": "words.csv: row 300, " +
-			"target column 1 \"b\" is missing",
-		"--x - --y y.csv": "standard input",
-		"--x x.csv --y y.csv --kernel gaussian:all": "rff:",
-		"--x x.csv --y y.csv --classes":             "--classes",
-		"--x x.csv --y y.csv --missing mean":        "missing",
-		"--x x.csv":                                 "--y",
-		"--x x.csv --y y.csv --kernel linear:all --checkpoint x.csv --seed 1": "no checkpoint",
-	} {
-		r := command(t, dir, "fit --stream "+line)
-		if r.status != exitUsage || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)
-		}
-	}
-	if r := command(t, dir, "fit --x x.csv --y y.csv --survey-rows 9"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "--stream") {
-		t.Errorf("--survey-rows alone: %+v", r)
-	}
+	refuseAll(t, dir, `
+		fit --stream --x huge.csv --y y.csv --kernel linear:all => column 2 of the inputs is too large
+		fit --stream --x x.csv --y huge.csv --kernel linear:all => column 2 of the targets is too large
+		fit --stream --x x.csv --y short.csv --kernel linear:all => short.csv has 2 rows, and x.csv has more
+		fit --stream --x short.csv --y y.csv --kernel linear:all => y.csv has more than the 2 rows of short.csv
+		fit --stream --x gap.csv --y y.csv --kernel linear:all => gap.csv: row 201, column 2 is missing
+		fit --stream --x words.csv --y y.csv --kernel linear:all => words.csv: row 3, column 2 "color" is missing
+		fit --stream --x words.csv --y-columns a --kernel linear:all => words.csv: row 3, column 1 "color" is missing
+		fit --stream --x y.csv --y words.csv --y-columns b --missing-targets error --kernel linear:all => words.csv: row 300, target column 1 "b" is missing
+		fit --stream --x - --y y.csv => standard input
+		fit --stream --x x.csv --y y.csv --kernel gaussian:all => rff:
+		fit --stream --x x.csv --y y.csv --classes => --classes
+		fit --stream --x x.csv --y y.csv --missing mean => missing
+		fit --stream --x x.csv => --y
+		fit --stream --x x.csv --y y.csv --kernel linear:all --checkpoint x.csv --seed 1 => no checkpoint
+		fit --x x.csv --y y.csv --survey-rows 9 => --stream
+	`)
 }
 
 // Far into a file the row is still named, and the rows before it kept.
 func TestStreamBadRowFarDown(t *testing.T) {
 	const bad = 700_000
-	var text strings.Builder
-	text.WriteString("a,b\n")
-	for i := 1; i < bad; i++ {
-		text.WriteString([...]string{"1,2\n", "3,1\n", "2,0\n", "0,5\n", "4,4\n"}[i%5])
-	}
-	text.WriteString("1,?!\n2,2\n")
+	text := rowsText("a,b", bad+1, func(i int) string {
+		switch i {
+		case bad - 1:
+			return "1,?!"
+		case bad:
+			return "2,2"
+		}
+		return [...]string{"1,2", "3,1", "2,0", "0,5", "4,4"}[i%5]
+	})
 	dir := t.TempDir()
-	write(t, dir, "far.csv", text.String())
+	write(t, dir, "far.csv", text)
 	line := "fit --stream --x far.csv --x-columns a --y-columns b --kernel linear:all --lambda 1e-2 --survey-rows " +
 		"1000 --checkpoint sums --json "
-	r := command(t, dir, line)
-	if want := `far.csv: row 700000 (line 700001), column 2 "b": "?!"`; r.status != exitUsage ||
-		!strings.Contains(r.stderr, want) {
-		t.Fatalf("status %d: %s", r.status, r.stderr)
-	}
-	write(t, dir, "far.csv", strings.Replace(text.String(), "?!", "3", 1))
-	r = command(t, dir, line+"-v")
+	command(t, dir, line).ended(exitUsage).err(`far.csv: row 700000 (line 700001), column 2 "b": "?!"`)
+	write(t, dir, "far.csv", strings.Replace(text, "?!", "3", 1))
 	var got results.Fit
-	r.object(t, &got)
-	if got.Samples != bad+1 || !strings.Contains(r.stderr, "going on after the 699999 rows of sums") {
-		t.Errorf("%d samples: %s", got.Samples, r.stderr)
+	command(t, dir, line+"-v").err("going on after the 699999 rows of sums").object(&got)
+	if got.Samples != bad+1 {
+		t.Errorf("%d samples", got.Samples)
 	}
 }
 
 // Rows that are streamed with weights, of a file of their own or of a column, give the fit of the rows in memory.
 func TestStreamWeights(t *testing.T) {
 	dir := large(t, 3000)
-	lines := strings.Split(strings.TrimSpace(mustRead(t, filepath.Join(dir, "both.csv"))), "\n")
-	var file, column strings.Builder
-	for i, line := range lines {
-		w := "w"
-		if i > 0 {
-			w = strconv.Itoa(1 + i*7%4)
-		}
-		file.WriteString(w + "\n")
-		column.WriteString(line + "," + w + "\n")
-	}
-	write(t, dir, "w.csv", file.String())
-	write(t, dir, "with.csv", column.String())
-	var want, plain, got results.Fit
-	command(t, dir, "fit --x x.csv --y y.csv --weights w.csv"+streamKernels).object(t, &want)
-	command(t, dir, "fit --x x.csv --y y.csv"+streamKernels).object(t, &plain)
+	weights := rowsText("w", 3000, func(i int) string { return strconv.Itoa(1 + (i+1)*7%4) })
+	write(t, dir, "w.csv", weights)
+	write(t, dir, "with.csv", besides(mustRead(t, filepath.Join(dir, "both.csv")), weights))
+	want := object[results.Fit](t, dir, "fit --x x.csv --y y.csv --weights w.csv"+streamKernels)
+	plain := object[results.Fit](t, dir, "fit --x x.csv --y y.csv"+streamKernels)
 	for _, files := range []string{
 		"--x x.csv --y y.csv --weights w.csv", "--x x.npy --y y.npy --weights w.csv",
 		"--x with.csv --y-columns u,v --weights w", "--x both.parquet --x-columns a,b --y-columns u,v --weights w.csv",
 	} {
-		command(t, dir, "fit --stream "+files+streamKernels).object(t, &got)
+		got := object[results.Fit](t, dir, "fit --stream "+files+streamKernels)
 		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) || got.Samples != 3000 || !got.Converged ||
 			!(math.Abs(got.Objective-plain.Objective) > 1e-3*want.Objective) {
 			t.Errorf("%s: objective %.12g, want %.12g; without weights %.12g", files, got.Objective, want.Objective,

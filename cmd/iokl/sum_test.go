@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -15,17 +12,12 @@ import (
 func twoKinds(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(4, 9))
-	var x, y strings.Builder
-	x.WriteString("a,b\n")
-	y.WriteString("y1,y2,y3,y4\n")
-	for range 80 {
+	writeXY(t, dir, "a,b", "y1,y2,y3,y4", 80, func(int) (x, y string) {
 		a, b := 2*rng.NormFloat64(), rng.NormFloat64()
-		fmt.Fprintf(&x, "%v,%v\n", a, b)
 		n := func() float64 { return .1 * rng.NormFloat64() }
-		fmt.Fprintf(&y, "%v,%v,%v,%v\n", math.Sin(3*a)+n(), .7*math.Sin(3*a)+n(), b+n(), -.8*b+n())
-	}
-	write(t, dir, "x.csv", x.String())
-	write(t, dir, "y.csv", y.String())
+		return fmt.Sprintf("%v,%v", a, b),
+			fmt.Sprintf("%v,%v,%v,%v", math.Sin(3*a)+n(), .7*math.Sin(3*a)+n(), b+n(), -.8*b+n())
+	})
 }
 
 func TestSumCommands(t *testing.T) {
@@ -42,11 +34,10 @@ func TestSumCommands(t *testing.T) {
 		Traces       []float64 `json:"l_trace"`
 		Chosen       struct{ Model string }
 	}
-	var plain, global, sum, info report
-	command(t, dir, fit).object(t, &plain)
-	command(t, dir, fit+" --certify global").object(t, &global)
-	command(t, dir, fit+" --model sum --out sum.iokl").object(t, &sum)
-	command(t, dir, "info sum.iokl --json").object(t, &info)
+	plain := object[report](t, dir, fit)
+	global := object[report](t, dir, fit+" --certify global")
+	sum := object[report](t, dir, fit+" --model sum --out sum.iokl")
+	info := object[report](t, dir, "info sum.iokl --json")
 	if plain.LowerBound != nil || plain.GlobalGap != nil || plain.Traces != nil || plain.Chosen.Model != "product" {
 		t.Errorf("a plain fit reports %+v", plain)
 	}
@@ -70,48 +61,29 @@ func TestSumCommands(t *testing.T) {
 	if len(info.Traces) != 2 || *info.LowerBound != *sum.LowerBound {
 		t.Errorf("info reports %+v", info)
 	}
-	if r := command(t, dir, "info sum.iokl"); !strings.Contains(r.stdout, "gaussian:0:median*0.25 (a) has ") ||
-		!strings.Contains(r.stdout, "couples y1 and y2 most (+") {
-		t.Errorf("info says %s", r.stdout)
-	}
+	command(t, dir, "info sum.iokl").out("gaussian:0:median*0.25 (a) has ", "couples y1 and y2 most (+")
 	command(t, dir, "fit --x x.csv --y y.csv --kernel linear:1 --learn likelihood --out l.iokl")
-	if r := command(t, dir, "info l.iokl"); !regexp.MustCompile(
-		`(?m)^solver +average information, backend`).MatchString(r.stdout) {
-		t.Errorf("info of a fit by likelihood says %s", r.stdout)
-	}
+	succeed(t, dir, "info l.iokl").matches(`(?m)^solver +average information, backend`)
 	// One picture for each kernel, and a page that says what each couples.
-	if r := command(t, dir, "info sum.iokl --plot pictures"); r.status != exitOK ||
-		!strings.Contains(r.stdout, "outputs-1.png") || !strings.Contains(r.stdout, "outputs-2.png") {
-		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
-	}
-	command(t, dir, "report sum.iokl --out page.html")
-	text, err := os.ReadFile(filepath.Join(dir, "page.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, dir, "info sum.iokl --plot pictures").out("outputs-1.png", "outputs-2.png")
+	text := writtenPage(t, dir, "report sum.iokl --out page.html")
 	for _, line := range []string{
 		"Which kernel couples which outputs", "(a) has ", "couples y1 and y2 most (",
 		"any other output kernels would lower",
 	} {
-		if !strings.Contains(string(text), line) {
+		if !strings.Contains(text, line) {
 			t.Errorf("the page does not say %q", line)
 		}
 	}
-	if r := command(t, dir, "predict --model sum.iokl --x x.csv"); r.status != exitOK ||
-		strings.Count(r.stdout, "\n") != 81 {
-		t.Errorf("predict: status %d, %s", r.status, r.stderr)
+	if rows := succeed(t, dir, "predict --model sum.iokl --x x.csv").lines(); len(rows) != 81 {
+		t.Errorf("predict: %d lines", len(rows))
 	}
-	if r := command(t, dir, "predict --model sum.iokl --x x.csv --interval .9"); r.status != exitUsage ||
-		!strings.HasSuffix(r.stderr, "fit it with interval folds\n") {
-		t.Errorf("intervals without folds: %+v", r)
-	}
+	refuse(t, dir, "predict --model sum.iokl --x x.csv --interval .9 --method cv+").err("keeps no models of folds")
 	for _, line := range []string{
 		"fit --x x.csv --y y.csv --lambda 1 --model total", "fit --x x.csv --y y.csv --lambda 1 --certify local",
 		"fit --x x.csv --y y.csv --lambda 1 --model sum --norm block1",
 		"fit --x x.csv --y y.csv --lambda 1 --model sum --learn eta",
 	} {
-		if r := command(t, dir, line); r.status != exitUsage || strings.Count(r.stderr, "\n") != 1 {
-			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)
-		}
+		refuse(t, dir, line)
 	}
 }

@@ -30,9 +30,8 @@ func newUpdateCmd() *cobra.Command {
 	cmd := newCommand("update", u.run)
 	f := cmd.Flags()
 	f.StringVar(&u.model, "model", "", "")
-	u.inputs(f)
-	f.StringVar(&u.y, "y", "", "")
-	f.StringVar(&u.yColumns, "y-columns", "", "")
+	u.tables(f)
+	f.StringVar(&u.drop, "drop", "", "")
 	f.StringVar(&u.cost.weights, "weights", "", "")
 	f.StringVar(&u.forget, "forget", "", "")
 	f.IntVar(&u.opt.Window, "window", 0, "")
@@ -49,19 +48,12 @@ func newUpdateCmd() *cobra.Command {
 
 // updateReport is what update --json prints.
 type updateReport struct {
-	RelativeGap float64  `json:"relative_gap"` // of the model after the update
-	GapEta      float64  `json:"gap_eta"`
-	GapL        float64  `json:"gap_l"`
-	Objective   float64  `json:"objective"`
-	Tol         float64  `json:"tol"`
-	Converged   bool     `json:"converged"`
-	Lambda      float64  `json:"lambda"`
-	Rows        int      `json:"rows"` // that the model is of
-	Added       int      `json:"added"`
-	Iterations  int      `json:"outer_iterations"` // of --relearn
-	Seconds     float64  `json:"seconds"`
-	Warnings    []string `json:"warnings"`
-	Model       string   `json:"model"`
+	iokl.Certificate          // of the model after the update
+	Rows             int      `json:"rows"` // that the model is of
+	Added            int      `json:"added"`
+	Seconds          float64  `json:"seconds"`
+	Warnings         []string `json:"warnings"`
+	Model            string   `json:"model"`
 }
 
 func (u *updateFlags) run(cmd *cobra.Command) error {
@@ -106,7 +98,7 @@ func (u *updateFlags) run(cmd *cobra.Command) error {
 	return u.update(cmd, model, d)
 }
 
-// turn waits until no other command updates the model in place, where this one is about to.
+// turn locks the model for an update in place: it waits until no other command updates it.
 func (u *updateFlags) turn(cmd *cobra.Command) (unlock func(), err error) {
 	if atomicfile.Target(u.out) != atomicfile.Target(u.model) {
 		return func() {}, nil
@@ -123,7 +115,7 @@ func (u *updateFlags) turn(cmd *cobra.Command) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// arriving reads the rows that arrive.
+// arriving reads the rows to add.
 func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, error) {
 	if u.x == "" {
 		return new(data), nil
@@ -148,7 +140,7 @@ func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, er
 	return d, err
 }
 
-// update changes the model, saves it and says how it stands.
+// update updates the model, saves it and reports.
 func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) error {
 	p := newProgress(cmd.ErrOrStderr(), &u.machine, cmp.Or(u.opt.Tol, model.Certificate().Tol))
 	u.opt.Trace, u.opt.Notify = p.step, p.line
@@ -163,11 +155,9 @@ func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) err
 	if err := keep(cmd, updated, u.out, ""); err != nil {
 		return err
 	}
-	c := updated.Certificate()
 	r := &updateReport{
-		RelativeGap: c.RelativeGap, GapEta: c.GapEta, GapL: c.GapL, Objective: c.Objective, Tol: c.Tol,
-		Converged: c.Converged, Lambda: c.Lambda, Rows: c.Samples, Added: len(d.seen()), Iterations: c.OuterIterations,
-		Seconds: seconds, Warnings: append([]string{}, updated.Warnings()...), Model: u.out,
+		Certificate: updated.Certificate(), Rows: updated.Certificate().Samples, Added: len(d.seen()), Seconds: seconds,
+		Warnings: append([]string{}, updated.Warnings()...), Model: u.out,
 	}
 	if u.json {
 		if err := writeJSON(cmd.OutOrStdout(), r); err != nil {

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/iokl/iokl/internal/files/table"
 )
 
 // Rows that arrive in other columns' order give the model of a fit to all rows at the same setting, where weights and L
@@ -18,29 +16,21 @@ import (
 func TestUpdate(t *testing.T) {
 	dir := folder(t)
 	x, y := csvRows(60, 0)
-	half := func(text string, from, to int) string {
-		lines := strings.SplitAfter(text, "\n")
-		return lines[0] + strings.Join(lines[1+from:1+to], "")
-	}
 	write(t, dir, "all.csv", x)
 	write(t, dir, "ally.csv", y)
-	write(t, dir, "x1.csv", half(x, 0, 40))
-	write(t, dir, "y1.csv", half(y, 0, 40))
-	write(t, dir, "x2.csv", reversed(half(x, 40, 60)))
-	write(t, dir, "y2.csv", reversed(half(y, 40, 60)))
+	write(t, dir, "x1.csv", rowsBetween(x, 0, 40))
+	write(t, dir, "y1.csv", rowsBetween(y, 0, 40))
+	write(t, dir, "x2.csv", reversed(rowsBetween(x, 40, 60)))
+	write(t, dir, "y2.csv", reversed(rowsBetween(y, 40, 60)))
 	ok := func(line string) result {
 		t.Helper()
-		r := command(t, dir, line)
-		if r.status != exitOK {
-			t.Fatalf("iokl %s: %+v", line, r)
-		}
-		return r
+		return succeed(t, dir, line)
 	}
 	const how = " --kernel gaussian:all:1.5 --learn none --standardize none "
 	ok("fit --x x1.csv --y y1.csv --lambda 3e-3 --out m1" + how)
 	ok("fit --x all.csv --y ally.csv --lambda 2e-3 --out all" + how) // the same λ·rows
 	var r updateReport
-	ok("update --model m1 --x x2.csv --y y2.csv --out m2 --json").object(t, &r)
+	ok("update --model m1 --x x2.csv --y y2.csv --out m2 --json").object(&r)
 	if r.Rows != 60 || r.Added != 20 || !(math.Abs(r.Lambda-2e-3) < 1e-15) || !r.Converged || r.Model != "m2" ||
 		!(r.Seconds > 0) {
 		t.Errorf("%+v", r)
@@ -48,98 +38,71 @@ func TestUpdate(t *testing.T) {
 	for _, name := range []string{"m2", "all"} {
 		ok("predict --model " + name + " --x xt.csv --out " + name + ".npy")
 	}
-	a, b := mustTable(t, filepath.Join(dir, "m2.npy")), mustTable(t, filepath.Join(dir, "all.npy"))
-	for i, v := range a.Data.Data {
-		if !(math.Abs(v-b.Data.Data[i]) <= 1e-8) {
-			t.Fatalf("prediction %d is %g after the update, %g by a fit", i, v, b.Data.Data[i])
-		}
-	}
+	near(t, "predictions after the update", mustTable(t, "m2.npy").Data.Data, mustTable(t, "all.npy").Data.Data, 1e-8)
 	ok("update --model m1 --x x2.csv --y y2.csv --out m3")
-	if !bytes.Equal(mustBytes(t, dir, "m2"), mustBytes(t, dir, "m3")) {
+	if mustRead(t, "m2") != mustRead(t, "m3") {
 		t.Error("the same update makes another file")
 	}
-	ok("update --model m3 --out m3 --forget 0-4,9 --json").object(t, &r)
+	ok("update --model m3 --out m3 --forget 0-4,9 --json").object(&r)
 	if r.Rows != 54 {
 		t.Errorf("%d rows", r.Rows)
 	}
-	ok("update --model m3 --x x2.csv --y y2.csv --window 30 --compact --out m4 --json").object(t, &r)
+	ok("update --model m3 --x x2.csv --y y2.csv --window 30 --compact --out m4 --json").object(&r)
 	if r.Rows != 30 {
 		t.Errorf("%d rows", r.Rows)
 	}
-	if info := ok("info m2").stdout; !strings.Contains(info, "for updates  ") || strings.Contains(info, "nothing") {
-		t.Error(info)
-	}
-	if info := ok("info m4").stdout; !strings.Contains(info, "nothing is kept") {
-		t.Error(info)
-	}
-	refused := command(t, dir, "update --model m4 --x x2.csv --y y2.csv --out m5")
-	if _, err := os.Stat(filepath.Join(dir, "m5")); refused.status != exitUsage ||
-		!strings.Contains(refused.stderr, "compact") || err == nil {
-		t.Errorf("%+v", refused)
-	}
+	ok("info m2").out("for updates  ").noOut("nothing")
+	ok("info m4").out("nothing is kept")
+	refuse(t, dir, "update --model m4 --x x2.csv --y y2.csv --out m5").err("compact")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := commandWith(t, ctx, dir, "update --model m1 --x x2.csv --y y2.csv --out m5", ""); r.status != exitFailed {
-		t.Errorf("%+v", r)
-	}
+	commandWith(t, ctx, dir, "update --model m1 --x x2.csv --y y2.csv --out m5", "").ended(exitFailed)
 	if _, err := os.Stat(filepath.Join(dir, "m5")); err == nil {
 		t.Error("an interrupted update wrote a file")
 	}
+}
+
+// rowsBetween is a table with its rows from and up to these alone.
+func rowsBetween(text string, from, to int) string {
+	lines := strings.SplitAfter(text, "\n")
+	return lines[0] + strings.Join(lines[1+from:1+to], "")
 }
 
 // A row of weight 2 is one that arrives twice, whether weights are a file or a column.
 func TestUpdateWeights(t *testing.T) {
 	dir := folder(t)
 	x, y := csvRows(60, 0)
-	xs, ys := strings.SplitAfter(x, "\n"), strings.SplitAfter(y, "\n")
-	var heavy, twiceX, twiceY, w strings.Builder
-	heavy.WriteString(strings.TrimSpace(xs[0]) + ",w\n")
-	w.WriteString("w\n")
-	twiceX.WriteString(xs[0])
-	twiceY.WriteString(ys[0])
-	for i := 41; i <= 60; i++ {
-		count := 1 + i%2
-		heavy.WriteString(strings.TrimSpace(xs[i]) + "," + strconv.Itoa(count) + "\n")
-		w.WriteString(strconv.Itoa(count) + "\n")
-		twiceX.WriteString(strings.Repeat(xs[i], count))
-		twiceY.WriteString(strings.Repeat(ys[i], count))
+	x2, y2 := rowsBetween(x, 40, 60), rowsBetween(y, 40, 60)
+	weight := func(i int) int { return 2 - i%2 }
+	weights := rowsText("w", 20, func(i int) string { return strconv.Itoa(weight(i)) })
+	repeated := func(text string) string {
+		lines := strings.SplitAfter(text, "\n")
+		for i := range 20 {
+			lines[1+i] = strings.Repeat(lines[1+i], weight(i))
+		}
+		return strings.Join(lines, "")
 	}
-	write(t, dir, "x1.csv", strings.Join(xs[:41], ""))
-	write(t, dir, "y1.csv", strings.Join(ys[:41], ""))
-	write(t, dir, "x2.csv", xs[0]+strings.Join(xs[41:61], ""))
-	write(t, dir, "y2.csv", ys[0]+strings.Join(ys[41:61], ""))
-	write(t, dir, "heavy.csv", heavy.String())
-	write(t, dir, "w.csv", w.String())
-	write(t, dir, "twicex.csv", twiceX.String())
-	write(t, dir, "twicey.csv", twiceY.String())
-	var F []*table.Table
-	for _, line := range []string{
-		"fit --x x1.csv --y y1.csv --lambda 3e-3 --out m1 --kernel gaussian:all:1.5",
-		"update --model m1 --x twicex.csv --y twicey.csv --out m2",
-		"update --model m1 --x x2.csv --y y2.csv --weights w.csv --out m2",
-		"update --model m1 --x heavy.csv --y y2.csv --weights w --out m2",
+	for name, text := range map[string]string{
+		"x1.csv": rowsBetween(x, 0, 40), "y1.csv": rowsBetween(y, 0, 40), "x2.csv": x2, "y2.csv": y2, "w.csv": weights,
+		"heavy.csv": besides(x2, weights), "twicex.csv": repeated(x2), "twicey.csv": repeated(y2),
 	} {
-		if r := command(t, dir, line); r.status != exitOK {
-			t.Fatalf("iokl %s: %+v", line, r)
-		}
-		if !strings.HasPrefix(line, "fit") {
-			if r := command(t, dir, "predict --model m2 --x xt.csv --out p.npy"); r.status != exitOK {
-				t.Fatalf("%+v", r)
-			}
-			F = append(F, mustTable(t, filepath.Join(dir, "p.npy")))
-		}
+		write(t, dir, name, text)
 	}
-	for i, want := range F[0].Data.Data {
-		for k, f := range F[1:] {
-			if !(math.Abs(f.Data.Data[i]-want) <= 1e-8) {
-				t.Fatalf("weights %d: prediction %d is %g, %g of rows that arrive twice", k, i, f.Data.Data[i], want)
-			}
+	succeed(t, dir, "fit --x x1.csv --y y1.csv --lambda 3e-3 --out m1 --kernel gaussian:all:1.5")
+	var want []float64
+	for _, rows := range []string{
+		"--x twicex.csv --y twicey.csv", "--x x2.csv --y y2.csv --weights w.csv",
+		"--x heavy.csv --y y2.csv --weights w",
+	} {
+		succeed(t, dir, "update --model m1 --out m2 "+rows)
+		succeed(t, dir, "predict --model m2 --x xt.csv --out p.npy")
+		got := mustTable(t, "p.npy").Data.Data
+		if want == nil {
+			want = got
 		}
+		near(t, rows, got, want, 1e-8)
 	}
-	r := command(t, dir, "update --model m1 --forget 0 --weights w.csv --out m2")
-	if r.status != exitUsage || !strings.Contains(r.stderr, "--x") {
-		t.Errorf("%+v", r)
-	}
+	refuse(t, dir, "update --model m1 --forget 0 --weights w.csv --out m2").err("--x")
 }
 
 // reversed is the table with its columns in the other order.
@@ -155,41 +118,15 @@ func reversed(text string) string {
 	return b.String()
 }
 
-func mustBytes(t *testing.T, dir, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // A model of classes takes labels, one row at a time too, and refuses those that it does not know.
 func TestUpdateClasses(t *testing.T) {
 	dir := t.TempDir()
-	x, y := "a,b\n", "kind\n"
-	for i := range 30 {
-		x += strings.Repeat("0", 1) + "." + string(rune('0'+i%10)) + "," + string(rune('0'+i%7)) + "\n"
-		y += []string{"low", "high"}[i%10/5] + "\n"
-	}
-	write(t, dir, "x.csv", x)
-	write(t, dir, "y.csv", y)
+	write(t, dir, "x.csv", rowsText("a,b", 30, func(i int) string { return fmt.Sprintf("0.%d,%d", i%10, i%7) }))
+	write(t, dir, "y.csv", rowsText("kind", 30, func(i int) string { return []string{"low", "high"}[i%10/5] }))
 	write(t, dir, "x1.csv", "a,b\n0.9,3\n")
 	write(t, dir, "y1.csv", "kind\nhigh\n")
 	write(t, dir, "y2.csv", "kind\nmiddle\n")
-	for line, status := range map[string]int{
-		"fit --x x.csv --y y.csv --classes --kernel gaussian:all:1 --lambda 1e-2 --out m": exitOK,
-	} {
-		if r := command(t, dir, line); r.status != status {
-			t.Fatalf("%+v", r)
-		}
-	}
-	if r := command(t, dir, "update --model m --x x1.csv --y y1.csv --out m2"); r.status != exitOK ||
-		!strings.Contains(r.stderr, "31 rows") {
-		t.Errorf("%+v", r)
-	}
-	if r := command(t, dir, "update --model m --x x1.csv --y y2.csv --out m3"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "no class \"middle\"") {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --y y.csv --classes --kernel gaussian:all:1 --lambda 1e-2 --out m")
+	succeed(t, dir, "update --model m --x x1.csv --y y1.csv --out m2").err("31 rows")
+	refuse(t, dir, "update --model m --x x1.csv --y y2.csv --out m3").err("no class \"middle\"")
 }

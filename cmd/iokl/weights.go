@@ -19,7 +19,7 @@ import (
 	"github.com/iokl/iokl/internal/files/table"
 )
 
-// weightFlags say how much errors weigh, and where the outputs lie on an axis.
+// weightFlags are the flags of weights, noise, and points of the outputs on an axis.
 type weightFlags struct{ weights, noise, axis string }
 
 // learnsNoise reports whether the noise is to be learned.
@@ -147,7 +147,7 @@ func (d *dataFlags) besides(cmd *cobra.Command, flag, value string) (*table.Tabl
 	return t, nil
 }
 
-// readWeights reads the weights, ahead of the data: rows of weight 0 are then as blank, whatever they hold.
+// readWeights reads the weights before the data, since rows of weight 0 are read as blank.
 func (w *weightFlags) readWeights(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) error {
 	if w.weights == "" {
 		return nil
@@ -161,7 +161,7 @@ func (w *weightFlags) readWeights(cmd *cobra.Command, d *dataFlags, opt *iokl.Op
 	for i := range blank {
 		blank[i] = !slices.ContainsFunc(blas.Row(t.Data, i), func(v float64) bool { return v != 0 })
 	}
-	if slices.Contains(blank, false) { // else the weights are refused
+	if slices.Contains(blank, false) { // otherwise the fit refuses the weights
 		d.blank = blank
 	}
 	return nil
@@ -184,8 +184,8 @@ func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) 
 	return err
 }
 
-// readAxis reads points, a row each, and the names of their coordinates, nil where the file has none. The word header
-// stands for the names of the outputs, which are numbers then.
+// readAxis reads points, a row each, and the names of their coordinates, nil where the file has none. The name header
+// stands for the names of the outputs, which must be numbers.
 func readAxis(cmd *cobra.Command, d *dataFlags, name string, outputs []string) (mat.Matrix, []string, error) {
 	if name == "header" {
 		points := mat.NewDense(max(len(outputs), 1), 1, nil)
@@ -209,7 +209,7 @@ func readAxis(cmd *cobra.Command, d *dataFlags, name string, outputs []string) (
 	return blas.Dense(t.Data), t.Names, nil
 }
 
-// elsewhere is the model of outputs at the points of --output-axis.
+// elsewhere is the model with outputs at the points of --output-axis.
 func (p *predictFlags) elsewhere(cmd *cobra.Command, model *iokl.Model) (*iokl.Model, error) {
 	if p.fill.on || p.sure.Level > 0 || p.sure.std || p.sure.proba || p.sure.why > 0 {
 		return nil, status.Input("--output-axis predicts at other points alone: leave out --fill, --interval, --std, " +

@@ -4,95 +4,53 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // Weights from a file are those of a column, which is then no input; losses are recorded, and quantiles have columns.
 func TestWeightsAndLosses(t *testing.T) {
 	dir := folder(t)
 	x, y := csvRows(40, 0)
-	lines, file := strings.Split(strings.TrimSpace(x), "\n"), "w\n"
-	for i := range lines {
-		if i == 0 {
-			lines[i] += ",w"
-			continue
-		}
-		lines[i] += fmt.Sprintf(",%d", i%3)
-		file += fmt.Sprintf("%d\n", i%3)
-	}
-	write(t, dir, "xw.csv", strings.Join(lines, "\n")+"\n")
-	write(t, dir, "w.csv", file)
+	weight := rowsText("w", 40, func(i int) string { return strconv.Itoa((i + 1) % 3) })
+	write(t, dir, "xw.csv", besides(x, weight))
+	write(t, dir, "w.csv", weight)
 	write(t, dir, "y.csv", y)
-	type report struct {
-		Objective float64 `json:"objective"`
-		Loss      string  `json:"loss"`
-		Converged bool    `json:"converged"`
-	}
 	const fit = " --y y.csv --kernel gaussian:all:1 --lambda 1e-2 --json --quiet "
-	var plain, byFile, byColumn, huber report
-	command(t, dir, "fit --x x.csv"+fit).object(t, &plain)
-	command(t, dir, "fit --x x.csv --weights w.csv"+fit).object(t, &byFile)
-	command(t, dir, "fit --x xw.csv --weights w --out w.iokl"+fit).object(t, &byColumn)
+	plain := object[results.Fit](t, dir, "fit --x x.csv"+fit)
+	byFile := object[results.Fit](t, dir, "fit --x x.csv --weights w.csv"+fit)
+	byColumn := object[results.Fit](t, dir, "fit --x xw.csv --weights w --out w.iokl"+fit)
 	if byFile.Objective != byColumn.Objective || byFile.Objective == plain.Objective {
 		t.Errorf("objectives %g of a file, %g of a column, %g without", byFile.Objective, byColumn.Objective,
 			plain.Objective)
 	}
-	if r := command(t, dir, "predict --model w.iokl --x xt.csv"); r.status != exitOK {
-		t.Errorf("%+v", r)
-	}
-	command(t, dir, "fit --x x.csv --loss huber:0.5"+fit).object(t, &huber)
+	succeed(t, dir, "predict --model w.iokl --x xt.csv")
+	huber := object[results.Fit](t, dir, "fit --x x.csv --loss huber:0.5"+fit)
 	if huber.Loss != "huber:0.5" || !huber.Converged {
 		t.Errorf("%+v", huber)
 	}
-	if r := command(t, dir, "fit --x x.csv --loss quantile:.9,.1 --out q.iokl"+fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
-	r := command(t, dir, "predict --model q.iokl --x xt.csv")
-	if head, _, _ := strings.Cut(r.stdout, "\n"); head != "u_q0.1,u_q0.9,v_q0.1,v_q0.9" {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, "fit --x x.csv --loss quantile:.9,.1 --out q.iokl"+fit)
+	const predict = "predict --model q.iokl --x xt.csv"
+	succeed(t, dir, predict).begins("u_q0.1,u_q0.9,v_q0.1,v_q0.9\n")
 	const folds = "fit --x x.csv --loss quantile:.9,.1 --interval-folds 4"
-	if r := command(t, dir, folds+" --out q.iokl"+fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
+	succeed(t, dir, folds+" --out q.iokl"+fit)
+	succeed(t, dir, predict+" --interval .7").begins("u_q0.1,u_q0.9,u_lo,u_hi,v_q0.1,v_q0.9,v_lo,v_hi\n")
+	succeed(t, dir, predict+" --y yt.csv --interval .7 --method conformal").out("v  intervals hold", "u_q0.9  rmse")
+	command(t, dir, folds+" --y y.csv --kernel gaussian:all:1 --lambda 1e-2").
+		err("held out, 4 folds: u_q0.1 has a loss of ")
+	for _, line := range []string{predict + " --y yt.csv", "info q.iokl", "report q.iokl --out q.html"} {
+		command(t, dir, line).noErr("internal error")
 	}
-	r = command(t, dir, "predict --model q.iokl --x xt.csv --interval .7")
-	if head, _, _ := strings.Cut(r.stdout, "\n"); head != "u_q0.1,u_q0.9,u_lo,u_hi,v_q0.1,v_q0.9,v_lo,v_hi" {
-		t.Errorf("%+v", r)
-	}
-	r = command(t, dir, "predict --model q.iokl --x xt.csv --y yt.csv --interval .7 --method conformal")
-	if r.status != exitOK || !strings.Contains(r.stdout, "v  intervals hold") ||
-		!strings.Contains(r.stdout, "u_q0.9  rmse") {
-		t.Errorf("%+v", r)
-	}
-	r = command(t, dir, folds+" --y y.csv --kernel gaussian:all:1 --lambda 1e-2")
-	if !strings.Contains(r.stderr, "held out, 4 folds: u_q0.1 has a loss of ") {
-		t.Errorf("%+v", r)
-	}
-	for _, line := range []string{
-		"predict --model q.iokl --x xt.csv --y yt.csv", "info q.iokl", "report q.iokl --out q.html",
-	} {
-		if r := command(t, dir, line); strings.Contains(r.stderr, "internal error") {
-			t.Errorf("%s: %+v", line, r)
-		}
-	}
-	var cv struct {
-		Metric string `json:"metric"`
-		Best   struct {
-			Mean float64 `json:"mean"`
-		} `json:"best"`
-	}
-	command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1e-2,1e-3 --folds 3 --loss huber --json "+
-		"--quiet").object(t, &cv)
-	if cv.Metric != "loss" || !(cv.Best.Mean < 0.5) || math.IsNaN(cv.Best.Mean) {
+	cv := object[results.CV](t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1e-2,1e-3 --folds 3 "+
+		"--loss huber --json --quiet")
+	if cv.Metric != "loss" || !(cv.Best.Mean < 0.5) {
 		t.Errorf("%+v", cv)
 	}
 }
@@ -101,32 +59,17 @@ func TestWeightsAndLosses(t *testing.T) {
 func TestNoiseLearn(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(33, 4))
-	var b strings.Builder
-	b.WriteString("a,y\n")
-	for i := range 200 {
+	write(t, dir, "t.csv", rowsText("a,y", 200, func(i int) string {
 		a := float64(i) / 50
-		fmt.Fprintf(&b, "%g,%g\n", a, math.Sin(a)+.1*math.Exp(.7*a)*rng.NormFloat64())
-	}
-	write(t, dir, "t.csv", b.String())
-	r := command(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --lambda 1e-3 --noise learn "+
-		"--out m.iokl --json")
-	if r.status != exitOK || !strings.Contains(r.stdout, `"learned_noise": true`) {
-		t.Fatalf("%+v", r)
-	}
-	if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, "learned as a function of the inputs") {
-		t.Errorf("%+v", r)
-	}
+		return fmt.Sprintf("%g,%g", a, math.Sin(a)+.1*math.Exp(.7*a)*rng.NormFloat64())
+	}))
+	succeed(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --lambda 1e-3 --noise learn --out "+
+		"m.iokl --json").out(`"learned_noise": true`)
+	command(t, dir, "info m.iokl").out("learned as a function of the inputs")
 	write(t, dir, "ends.csv", "a\n0.2\n3.8\n")
-	r = command(t, dir, "predict --model m.iokl --x ends.csv --interval .9 --std")
-	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-	if lines[0] != "y,y_lo,y_hi,y_std,y_noise" || len(lines) != 3 {
-		t.Fatalf("%+v", r)
-	}
-	var v [2][5]float64
-	for i, line := range lines[1:] {
-		if _, err := fmt.Sscanf(line, "%g,%g,%g,%g,%g", &v[i][0], &v[i][1], &v[i][2], &v[i][3], &v[i][4]); err != nil {
-			t.Fatal(err)
-		}
+	head, v := numbers(t, succeed(t, dir, "predict --model m.iokl --x ends.csv --interval .9 --std").stdout)
+	if !slices.Equal(head, []string{"y", "y_lo", "y_hi", "y_std", "y_noise"}) || len(v) != 2 {
+		t.Fatalf("columns %q, %d rows", head, len(v))
 	}
 	if ratio := (v[1][2] - v[1][1]) / (v[0][2] - v[0][1]); !(ratio > 3) || !(v[1][4] > 3*v[0][4]) {
 		t.Errorf("%v: widths in the ratio %g, of noise that has %g", v, ratio, math.Exp(.7*3.6))
@@ -141,60 +84,42 @@ func TestBadWeightsAndLosses(t *testing.T) {
 	write(t, dir, "few.csv", "w\n"+strings.Repeat("1\n", 39))
 	write(t, dir, "gap.csv", "w,v\n"+strings.Repeat("1,2\n", 39)+"1,\n")
 	write(t, dir, "red.csv", "w\n"+strings.Repeat("1\n", 39)+"red\n")
-	before := listing(t, dir)
-	for name, c := range map[string][2]string{
-		"negative":     {"--weights neg.csv", "row 40, column 1 is -1"},
-		"all zero":     {"--weights zero.csv", "all weights are 0"},
-		"few":          {"--weights few.csv", "the weights are 39×1"},
-		"gap":          {"--weights gap.csv", "row 40, column 2 is NaN"},
-		"word":         {"--weights red.csv", "red"},
-		"no column":    {"--weights weight", "weight"},
-		"no file":      {"--weights weight.csv", "weight.csv"},
-		"noise 0":      {"--noise zero.csv", "must be positive"},
-		"noise learn":  {"--noise learn --loss quantile:0.5", "squared and huber"},
-		"stdin":        {"--weights -", "--weights -"},
-		"unknown loss": {"--loss absolute", "unknown loss"},
-		"δ":            {"--loss huber:-1", "δ above 0"},
-		"τ":            {"--loss quantile:0.5,2", "τ between 0 and 1"},
-		"no classes":   {"--loss logistic", "targets 0 and 1"},
-		"stream":       {"--loss huber --stream", "--stream"},
-		"stream noise": {"--noise zero.csv --stream", "--noise"},
-		"stream cells": {"--weights gap.csv --stream", "2 columns"},
-		"stream few":   {"--weights few.csv --stream", "few.csv has 39 rows, and x.csv has more"},
-		"stream below": {"--weights neg.csv --stream", "neg.csv: row 40: the weight is -1"},
-		"stream zero":  {"--weights zero.csv --stream", "all weights are 0"},
-		"stream word":  {"--weights red.csv --stream", "red"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			kernel := " --kernel gaussian:all:1 "
-			if strings.Contains(c[0], "--stream") {
-				kernel = " --kernel linear:all "
-			}
-			r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --out new.iokl"+kernel+c[0])
-			if r.status != exitUsage || !strings.Contains(r.stderr, c[1]) || r.stdout != "" {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
-	if after := listing(t, dir); !slices.Equal(before, after) {
-		t.Errorf("left %v, had %v", after, before)
-	}
+	const fit = "fit --x x.csv --y y.csv --lambda 1e-2 --out new.iokl --kernel "
+	refuseAll(t, dir, strings.NewReplacer("EXACT", fit+"gaussian:all:1", "STREAM", fit+"linear:all --stream").Replace(`
+		EXACT --weights neg.csv => row 40, column 1 is -1
+		EXACT --weights zero.csv => all weights are 0
+		EXACT --weights few.csv => the weights are 39×1
+		EXACT --weights gap.csv => row 40, column 2 is NaN
+		EXACT --weights red.csv => red
+		EXACT --weights weight => weight
+		EXACT --weights weight.csv => weight.csv
+		EXACT --noise zero.csv => must be positive
+		EXACT --noise learn --loss quantile:0.5 => squared and huber
+		EXACT --weights - => --weights -
+		EXACT --loss absolute => unknown loss
+		EXACT --loss huber:-1 => δ above 0
+		EXACT --loss quantile:0.5,2 => τ between 0 and 1
+		EXACT --loss logistic => targets 0 and 1
+		STREAM --loss huber => --stream
+		STREAM --noise zero.csv => --noise
+		STREAM --weights gap.csv => 2 columns
+		STREAM --weights few.csv => few.csv has 39 rows, and x.csv has more
+		STREAM --weights neg.csv => neg.csv: row 40: the weight is -1
+		STREAM --weights zero.csv => all weights are 0
+		STREAM --weights red.csv => red
+	`))
 }
 
 // Probabilities of classes stand beside their outputs; targets that are no classes and models without are refused.
 func TestProba(t *testing.T) {
 	dir := folder(t)
-	labels := "class\n"
-	for i := range 40 {
-		labels += map[bool]string{true: "red", false: "blue"}[math.Sin(float64(7*i)) > 0] + "\n"
-	}
-	write(t, dir, "c.csv", labels)
+	write(t, dir, "c.csv", rowsText("class", 40, func(i int) string {
+		return map[bool]string{true: "red", false: "blue"}[math.Sin(float64(7*i)) > 0]
+	}))
 	const fit = "fit --x x.csv --kernel gaussian:all:1 --lambda 1e-3 --quiet --json --out "
-	if r := command(t, dir, fit+"c.iokl --y c.csv --classes --loss logistic"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, fit+"c.iokl --y c.csv --classes --loss logistic")
 	r := command(t, dir, "predict --model c.iokl --x xt.csv --proba")
-	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	lines := r.lines()
 	if lines[0] != "class,blue,blue_p,red,red_p" || len(lines) != 16 {
 		t.Fatalf("%+v", r)
 	}
@@ -209,13 +134,8 @@ func TestProba(t *testing.T) {
 			t.Errorf("%s", line)
 		}
 	}
-	if r := command(t, dir, fit+"r.iokl --y y.csv"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
-	if r := command(t, dir, "predict --model r.iokl --x xt.csv --proba"); r.status != exitUsage ||
-		!strings.Contains(r.stderr, "no probabilities") {
-		t.Errorf("%+v", r)
-	}
+	succeed(t, dir, fit+"r.iokl --y y.csv")
+	refuse(t, dir, "predict --model r.iokl --x xt.csv --proba").err("no probabilities")
 }
 
 // The last line of a fit by the loss logistic and its page have the log loss and Brier score of held-out probabilities,
@@ -223,19 +143,15 @@ func TestProba(t *testing.T) {
 func TestHeldOutProbabilities(t *testing.T) {
 	dir := folder(t)
 	rng := rand.New(rand.NewPCG(9, 9))
-	rows := "a,high\n"
-	for range 120 {
+	write(t, dir, "h.csv", rowsText("a,high", 120, func(int) string {
 		a := rng.NormFloat64()
-		rows += fmt.Sprintf("%g,%d\n", a, map[bool]int{true: 1}[a+rng.NormFloat64() > 0])
-	}
-	write(t, dir, "h.csv", rows)
+		return fmt.Sprintf("%g,%d", a, map[bool]int{true: 1}[a+rng.NormFloat64() > 0])
+	}))
+	const fit = "fit --x h.csv --y-columns high --loss logistic --kernel gaussian:all:.3 --lambda 1e-3 --out h.iokl " +
+		"--report h.html"
 	for _, classes := range []string{"", " --classes"} {
-		r := command(t, dir, "fit --x h.csv --y-columns high --loss logistic --kernel gaussian:all:.3 --lambda 1e-3 "+
-			"--out h.iokl --report h.html"+classes)
-		m, err := iokl.Load(filepath.Join(dir, "h.iokl"))
-		if r.status != exitOK || err != nil {
-			t.Fatalf("%+v %v", r, err)
-		}
+		r := succeed(t, dir, fit+classes)
+		m := mustLoad(t, "h.iokl")
 		h, err := m.HeldOut(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -250,28 +166,17 @@ func TestHeldOutProbabilities(t *testing.T) {
 			return logLoss, brier
 		}
 		l, b := score(h.Probabilities)
-		want := fmt.Sprintf("log loss %.3g ± ", l)
-		if !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, fmt.Sprintf("; Brier score %.3g;", b)) {
-			t.Errorf("no %q in %q", want, r.stderr)
-		}
-		text, err := os.ReadFile(filepath.Join(dir, "h.html"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r.err(fmt.Sprintf("log loss %.3g ± ", l), fmt.Sprintf("; Brier score %.3g;", b))
 		l, b = score(h.Uncalibrated)
-		page := said(string(text))
-		want = fmt.Sprintf("Without calibration the log loss is %.3g and the Brier score %.3g.", l, b)
+		page := said(mustRead(t, "h.html"))
+		want := fmt.Sprintf("Without calibration the log loss is %.3g and the Brier score %.3g.", l, b)
 		if !strings.Contains(page, want) || !strings.Contains(page, "probability of the class predicted") {
 			t.Errorf("no %q in %.3000s", want, page)
 		}
 	}
-	r := command(t, dir, "fit --x h.csv --y-columns high --loss logistic --kernel gaussian:all:.3 --lambda 1e-3 "+
-		"--interval-folds 0 --out h.iokl --report h.html")
-	text, err := os.ReadFile(filepath.Join(dir, "h.html"))
-	page := said(string(text))
-	if err != nil || !strings.Contains(r.stderr, "high has log loss") ||
-		!strings.Contains(page, "Errors of the prob") || strings.Contains(page, "calibration the") {
-		t.Errorf("not calibrated: %v, %+v", err, r)
+	succeed(t, dir, fit+" --interval-folds 0").noErr("log loss")
+	if page := said(mustRead(t, "h.html")); strings.Contains(page, "calibration the") {
+		t.Errorf("without held-out predictions: %.3000s", page)
 	}
 }
 
@@ -300,20 +205,13 @@ func TestZeroRowsOfTables(t *testing.T) {
 		for _, text := range []string{clean, full} {
 			write(t, dir, "t.csv", text)
 			write(t, dir, "new.csv", clean)
-			r := command(t, dir, "fit --x t.csv --weights w --out m.iokl "+flags)
-			if r.status != exitOK {
-				t.Fatalf("%s: %+v", flags, r)
-			}
-			b, err := os.ReadFile(filepath.Join(dir, "m.iokl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := succeed(t, dir, "fit --x t.csv --weights w --out m.iokl "+flags)
 			interval := ""
 			if strings.Contains(flags, "interval-folds") {
 				interval = " --interval .8"
 			}
 			p := command(t, dir, "predict --model m.iokl --x new.csv"+interval)
-			models = append(models, string(b))
+			models = append(models, mustRead(t, "m.iokl"))
 			said = append(said, seconds.ReplaceAllString(r.stdout+r.stderr+p.stdout, ""))
 		}
 		if models[0] != models[1] || said[0] != said[1] {
@@ -326,48 +224,30 @@ func TestZeroRowsOfTables(t *testing.T) {
 func TestWeightsOfNewRows(t *testing.T) {
 	dir := folder(t)
 	rng := rand.New(rand.NewPCG(6, 6))
-	train := "x,w,y\n"
-	for i := range 120 {
+	write(t, dir, "t.csv", rowsText("x,w,y", 120, func(i int) string {
 		x, w := rng.NormFloat64(), []float64{100, 1}[i%2]
-		train += fmt.Sprintf("%.4f,%g,%.4f\n", x, w, x+rng.NormFloat64()/math.Sqrt(w))
-	}
-	write(t, dir, "t.csv", train)
+		return fmt.Sprintf("%.4f,%g,%.4f", x, w, x+rng.NormFloat64()/math.Sqrt(w))
+	}))
 	write(t, dir, "new.csv", "x,w\n0,1\n0,4\n0,0\n0,\n")
 	write(t, dir, "bare.csv", "x\n0\n0\n0\n0\n")
 	write(t, dir, "w.csv", "v\n1\n4\n100\n1\n")
-	const fit = "fit --x t.csv --y-columns y --weights w --kernel linear:all --lambda 1e-3 --interval-folds 4 " +
-		"--out m.iokl"
-	if r := command(t, dir, fit); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
+	succeed(t, dir, "fit --x t.csv --y-columns y --weights w --kernel linear:all --lambda 1e-3 --interval-folds 4 "+
+		"--out m.iokl")
 	for flags, want := range map[string][]float64{
 		"--x new.csv": {1, 2, 1, 1}, "--x bare.csv": {1, 1, 1, 1}, "--x bare.csv --weights w.csv": {1, 2, 10, 1},
 	} {
-		r := command(t, dir, "predict --model m.iokl --interval .9 "+flags)
-		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		if r.status != exitOK || len(lines) != 5 {
-			t.Fatalf("%s: %+v", flags, r)
+		_, v := numbers(t, succeed(t, dir, "predict --model m.iokl --interval .9 "+flags).stdout)
+		if len(v) != 4 {
+			t.Fatalf("%s: %d rows", flags, len(v))
 		}
-		var widths []float64
-		for _, line := range lines[1:] {
-			var f, lo, hi float64
-			if _, err := fmt.Sscanf(line, "%g,%g,%g", &f, &lo, &hi); err != nil {
-				t.Fatal(err)
-			}
-			widths = append(widths, hi-lo)
-		}
-		for i, w := range want {
-			if got := widths[0] / widths[i]; math.Abs(got/w-1) > .1 {
-				t.Errorf("%s: widths %v", flags, widths)
+		for i, w := range want { // prediction, lower end, upper end
+			if ratio := (v[0][2] - v[0][1]) / (v[i][2] - v[i][1]); math.Abs(ratio/w-1) > .1 {
+				t.Errorf("%s: intervals %v", flags, v)
 			}
 		}
 	}
-	for flags, say := range map[string]string{
-		"--x bare.csv --weights w.csv": "give --interval", "--x bare.csv --interval .9 --weights t.csv:w": "",
-	} {
-		r := command(t, dir, "predict --model m.iokl "+flags)
-		if r.status != exitUsage || !strings.Contains(r.stderr, say) {
-			t.Errorf("%s: %+v", flags, r)
-		}
-	}
+	refuseAll(t, dir, `
+		predict --model m.iokl --x bare.csv --weights w.csv => give --interval
+		predict --model m.iokl --x bare.csv --interval .9 --weights t.csv:w =>
+	`)
 }

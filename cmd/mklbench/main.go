@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -84,13 +85,8 @@ func newReportCmd() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use: "report RESULT.json…",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("which results? name one or more files that run wrote with --out")
-			}
-			return nil
-		},
+		Use:  "report RESULT.json…",
+		Args: cli.Arguments(1, math.MaxInt, "which results? name one or more files that run wrote with --out"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckOutputs(cmd, "", "out"); err != nil {
 				return err

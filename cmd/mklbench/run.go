@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -157,13 +158,8 @@ type runFlags struct {
 func newRunCmd() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use: "run CASE…",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("which case? mklbench list names them, all stands for every one")
-			}
-			return nil
-		},
+		Use:  "run CASE…",
+		Args: cli.Arguments(1, math.MaxInt, "which case? mklbench list names them, all stands for every one"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
@@ -203,11 +199,6 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	env.Quick, env.Count, env.Data, env.Budget = f.quick, f.count, f.data, f.budget
 	if err := cli.CheckOutputs(cmd, "", "out", "plots", "cpuprofile", "memprofile", "trace"); err != nil {
 		return err
-	}
-	if f.plots != "" {
-		if err := os.MkdirAll(f.plots, 0o777); err != nil {
-			return err
-		}
 	}
 	if f.out != "" {
 		unlock, err := atomicfile.TryLock(f.out)

@@ -1,5 +1,6 @@
-// Package host serves programs that are not written in Go: options and answers are JSON, errors are status codes,
-// objects are numbers, and work is started, watched, cancelled and awaited. Package capi makes C functions of it.
+// Package host serves programs that are not written in Go. It takes options and returns
+// results as JSON, turns errors into status codes, keeps objects by number, and runs jobs
+// that can be watched, cancelled and awaited. Package capi has C functions on top of it.
 package host
 
 import (
@@ -26,7 +27,7 @@ type work interface {
 	Progress() iokl.Progress
 }
 
-// Job is work, and the lines that it has said. Its methods may be called from several goroutines.
+// Job is work in the background, and its messages. Its methods may be called from several goroutines.
 type Job struct {
 	work
 	mu    sync.Mutex

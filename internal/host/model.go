@@ -41,15 +41,6 @@ func (m *Model) Drop() {
 	m.encoded = nil
 }
 
-// Decode reads a model from bytes.
-func Decode(b []byte) (*Model, error) {
-	m, err := iokl.Decode(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		return nil, err
-	}
-	return &Model{Model: m}, nil
-}
-
 // JSON says what the model is: all but its numbers by sample.
 func (m *Model) JSON() ([]byte, error) {
 	L, warnings := m.OutputKernel(), m.Warnings()
@@ -68,6 +59,7 @@ func (m *Model) JSON() ([]byte, error) {
 		Chosen         *iokl.Chosen     `json:"chosen"`
 		Options        *iokl.Options    `json:"options"`        // as they were given; null where a file does not say
 		IntervalFolds  int              `json:"interval_folds"` // models without each fold that it keeps
+		HeldOut        bool             `json:"held_out"`       // it tells held-out predictions at little cost
 		InputNames     []string         `json:"input_names"`    // null for a model of Gram matrices
 		OutputAxis     [][]float64      `json:"output_axis"`    // points that the outputs are; null for none
 		OutputNames    []string         `json:"output_names"`
@@ -80,7 +72,7 @@ func (m *Model) JSON() ([]byte, error) {
 		Relevance      []float64        `json:"relevance"`
 		Warnings       []string         `json:"warnings"`
 	}{
-		screen.Safe(m.String()), m.Certificate(), m.Chosen(), m.Options(), m.IntervalFolds(), m.InputNames(), axis,
+		screen.Safe(m.String()), m.Certificate(), m.Chosen(), m.Options(), m.IntervalFolds(), m.KeepsHeldOut(), m.InputNames(), axis,
 		m.OutputNames(), m.Classes(), m.KernelNames(), m.Eta(), m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(),
 		warnings,
 	}, nil)

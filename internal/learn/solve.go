@@ -316,13 +316,17 @@ func (m *Method) HoldFolds(
 		q.Lambda = mu / float64(q.Space.Samples())
 		so.Tol, so.Trace = max(so.Tol, defaults.CompareTol), nil
 		var res *bcd.Result
+		eta := q.Eta
+		if s.Learn.Weights() {
+			eta = of.Eta
+		}
 		if Ls := of.OutputKernels(); Ls != nil {
-			so.Start = &bcd.State{Eta: of.Eta, L: of.L, Ls: Ls, X: blas.NewGeneral(q.Space.Unknowns(), q.Space.Outputs())}
+			so.Start = &bcd.State{Eta: eta, L: of.L, Ls: Ls, X: blas.NewGeneral(q.Space.Unknowns(), q.Space.Outputs())}
 			so.InnerTol = holdTol
 			res, err = bcd.Hold(ctx, q, so)
 		} else {
 			C := blas.NewGeneral(q.Space.Unknowns(), q.Space.Outputs())
-			res, err = solveAt(ctx, of.Eta, of.L, C, q, so, t)
+			res, err = solveAt(ctx, eta, of.L, C, q, so, t)
 		}
 		if res == nil || ctx.Err() != nil {
 			return nil, fault.From(cmp.Or(err, ctx.Err()))

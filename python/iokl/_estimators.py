@@ -53,8 +53,8 @@ PARAMETERS = """
     folds : int or None, default=None
         Folds of the cross-validation. None lets the number of samples decide.
     interval_folds : int or None, default=None
-        Folds of the models that `predict_interval` takes, each with everything chosen anew.
-        None keeps those of the cross-validation where they are small; -1 keeps none.
+        Folds of the models that `predict_interval` takes by "cv+", each with everything chosen anew.
+        None keeps no such models, but what was predicted for held-out samples; -1 keeps neither.
     budget : float, str or None, default=None
         Time for choosing settings and the fit, in seconds or as "10m"; the best so far is kept when it is spent, with
         a `ConvergenceWarning` where the fit had no time to converge on all samples. None means no limit.
@@ -594,15 +594,14 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs, as for `predict`. With precomputed kernels, intervals are those of "cv+", from the cross-kernel
-            matrices of all kernels.
+            Inputs, as for `predict`. With precomputed kernels, "cv+" takes the cross-kernel matrices of all kernels.
         level : float, default=0.9
             The share of new targets that the intervals are to hold.
-        method : {{"cv+", "jackknife+", "conformal"}} or None, default=None
-            "conformal", of models with a loss of several quantiles, takes two of these and moves them by what samples
-            left out of folds tell. Of others "cv+" takes models without each fold (see `interval_folds`), "jackknife+"
-            refits without each row in closed form, conditional on the kernels and the output kernel. None is the first
-            that the model can.
+        method : {{"held-out", "cv+", "jackknife+", "conformal"}} or None, default=None
+            "conformal", of models with a loss of several quantiles, takes two of these and moves them by what held-out
+            samples tell. Of others "held-out", the default, adds a quantile of the held-out residuals on both sides,
+            "cv+" takes models without each fold (see `interval_folds`), and "jackknife+" refits without each row in
+            closed form, conditional on the kernels and the output kernel.
         local : bool, default=False
             Whether the intervals are wider where data are thin.
         joint : bool, default=False
@@ -773,10 +772,10 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         """Predict the probability of each class.
 
         By the loss "logistic" these are the probabilities of each class against all others, divided by their sum. Where
-        the fit keeps folds, as it does by default for up to 2000 samples, they are calibrated on the samples left out
-        of these. Of the squared loss, models that keep folds (see `interval_folds`) have a softmax of the outputs,
-        whose one slope was fitted to the samples left out of the folds. Otherwise, the outputs being least-squares
-        estimates of the probabilities, these are the nearest numbers to them that are not negative and have the sum 1.
+        the fit keeps held-out predictions, as it does unless `interval_folds` is -1, they are calibrated on these. Of
+        the squared loss they are a softmax of the outputs, whose one slope is fitted to held-out samples. Where there
+        are none, the outputs being least-squares estimates of the probabilities, these are the nearest numbers to them
+        that are not negative and have the sum 1.
 
         Parameters
         ----------
@@ -805,7 +804,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
 
     def _calibrated(self) -> bool:
         self._fitted()
-        return self._about["interval_folds"] > 0 and not self._precomputed()
+        return self._about["held_out"] and not self._precomputed()
 
     def predict_set(self, X: Any, level: float = 0.9) -> NDArray[np.bool_]:
         """Predict the classes that each row may be of.
@@ -815,7 +814,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         X : array-like of shape (n_samples, n_features)
             Inputs, as for `predict`.
         level : float, default=0.9
-            The probability with which a set holds the class. The model must keep folds (see `interval_folds`).
+            The probability with which a set holds the class.
 
         Returns
         -------
@@ -823,7 +822,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
             Whether a class is in the set of a row, in the order of `classes_`; the predicted class always is.
         """
         if not self._calibrated():
-            raise ValueError("sets of classes come from models without each fold: give interval_folds")
+            raise ValueError("sets of classes come from held-out samples of rows, of which the model keeps none")
         return self._model.sets(self._read(X, False), level)[1][:, self._columns] > 0
 
 

@@ -172,8 +172,7 @@ def test_classifier():
     np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-12)
     held = sets[np.arange(90), np.searchsorted(kept.classes_, ten)]
     assert held[60:].mean() > 0.7 and sets[np.arange(90), P.argmax(axis=1)].all() and not sets.all()
-    with pytest.raises(ValueError, match="interval_folds"):
-        again.predict_set(X)
+    assert again.predict_set(X[:60], 0.9)[np.arange(60), np.searchsorted(again.classes_, ten[:60])].mean() > 0.8
     with pytest.raises(ValueError, match="class"):
         iokl.IOKLClassifier(**QUICK).fit(X, np.zeros(90))
     with pytest.raises(ValueError, match="Unknown label type"):
@@ -194,8 +193,10 @@ def test_precomputed(table, tmp_path):
     low, high = kept.predict_interval(new, level=0.9)
     assert low.shape == (20, 2) and ((low < Y[40:]) & (Y[40:] < high)).mean() > 0.7
     assert (low <= kept.predict(new)).all() and (kept.predict(new) <= high).all()
+    low, high = m.predict_interval(new, level=0.9)
+    assert ((low < Y[40:]) & (Y[40:] < high)).mean() > 0.7
     with pytest.raises(ValueError, match="folds"):
-        m.predict_interval(new)
+        m.predict_interval(new, method="cv+")
     with pytest.raises(ValueError, match="precomputed"):
         kept.predict(new, return_std=True)
     flat = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4)

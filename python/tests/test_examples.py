@@ -49,7 +49,7 @@ def test_missing():
 
 def test_intervals():
     out = run("intervals")
-    for name in ("cv+ holds:", "jackknife+ holds:", "local holds:", "as a whole:"):
+    for name in ("held-out holds:", "cv+ holds:", "jackknife+ holds:", "local holds:", "as a whole:"):
         assert 0.84 < number(out, name) < 0.98
 
 

@@ -1,5 +1,5 @@
-// Package cli has what both commands have: help by texts in files, how a line is run and ends, versions, and manual
-// pages.
+// Package cli holds what the commands iokl and mklbench share: help texts from embedded files, the run of a command
+// line to its exit status, checks of output files, versions and manual pages.
 package cli
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/iokl/iokl/internal/base/screen"
 )
 
-// New is the command of that name with its subcommands. The folder help has a file for it and for each of them: a line,
-// a text, and examples; and flags.txt, where what is said of a flag follows its name, behind that of a command where
-// others say something else of theirs.
+// New is the command of that name with its subcommands. The folder help has a file for the command and for each
+// subcommand: a summary line, a text, and examples. Its flags.txt has a block for each flag: the name, then the usage.
+// A name such as "fit --out" is that of the flag of one subcommand alone.
 func New(name string, help fs.FS, commands ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, c := range commands {
@@ -51,7 +51,17 @@ func New(name string, help fs.FS, commands ...*cobra.Command) *cobra.Command {
 	return root
 }
 
-// describe fills in what the root and its commands say about themselves and their flags.
+// Arguments refuses fewer or more arguments, in the words of the message.
+func Arguments(least, most int, message string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return errors.New(message)
+		}
+		return nil
+	}
+}
+
+// describe fills in the help texts of the root, its commands and their flags.
 func describe(root *cobra.Command, help fs.FS) {
 	usage := map[string]string{}
 	for _, block := range strings.Split(strings.TrimSpace(helpText(help, "flags")), "\n\n") {

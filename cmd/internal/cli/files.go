@@ -1,5 +1,3 @@
-// This file checks the files that a command is to write.
-
 package cli
 
 import (
@@ -45,8 +43,8 @@ func same(a, b file) bool {
 // CheckOutputs refuses, before any work is done, files of the flags named that cannot be written; two that are one
 // file, whatever they are called; and one that another flag or an argument names, and that would be replaced. The file
 // of the flag inPlace, "" for none, is read before a file of the same name replaces it, and so is a checkpoint, which
-// is refused where it is none. Flags that the command does not have count for nothing, and plot and plots are folders,
-// which are written to and not replaced.
+// is refused where it is none. Flags that the command does not have count for nothing. Those that begin with plot name
+// folders, which are written to and not replaced; they are made where nothing is refused.
 func CheckOutputs(cmd *cobra.Command, inPlace string, flags ...string) error {
 	var outputs []file
 	for _, s := range []*os.File{os.Stdout, os.Stderr} {
@@ -100,6 +98,13 @@ func CheckOutputs(cmd *cobra.Command, inPlace string, flags ...string) error {
 	})
 	for _, name := range cmd.Flags().Args() {
 		read("an argument", name)
+	}
+	for flag := range written {
+		if strings.HasPrefix(flag, "plot") && err == nil {
+			if err = os.MkdirAll(cmd.Flag(flag).Value.String(), 0o777); err != nil {
+				err = fmt.Errorf("--%s: %w", flag, err)
+			}
+		}
 	}
 	return err
 }

@@ -1,5 +1,3 @@
-// This file has the hidden subcommand man, which writes manual pages.
-
 package cli
 
 import (
@@ -10,7 +8,8 @@ import (
 	"github.com/iokl/iokl/internal/files/build"
 )
 
-// addManual gives root the subcommand. The pages are dated by SOURCE_DATE_EPOCH where the environment has it.
+// addManual gives root the hidden subcommand man, which writes manual pages. They are dated by SOURCE_DATE_EPOCH where
+// the environment has it.
 func addManual(root *cobra.Command) {
 	root.AddCommand(&cobra.Command{
 		Use: "man DIR", Short: "Write the manual pages of all commands to a folder", Hidden: true,

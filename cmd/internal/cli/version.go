@@ -1,5 +1,3 @@
-// This file has the flag --version and the subcommand version.
-
 package cli
 
 import (
@@ -9,7 +7,7 @@ import (
 	"github.com/iokl/iokl/internal/files/build"
 )
 
-// addVersion gives them to root, whose own RunE still runs without the flag.
+// addVersion gives root the flag --version and the subcommand version. Its own RunE still runs without the flag.
 func addVersion(root *cobra.Command) {
 	var shown, asJSON bool
 	show := func(cmd *cobra.Command, _ []string) error {

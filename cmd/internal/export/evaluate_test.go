@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -282,13 +283,8 @@ except ImportError:
 func csv(a *mat.Dense) []byte {
 	var b bytes.Buffer
 	for i := range a.RawMatrix().Rows {
-		for j, v := range a.RawRowView(i) {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprint(&b, v)
-		}
-		b.WriteByte('\n')
+		row := strings.Trim(fmt.Sprint(a.RawRowView(i)), "[]")
+		fmt.Fprintln(&b, strings.ReplaceAll(row, " ", ","))
 	}
 	return b.Bytes()
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,27 +106,40 @@ func compare(t *testing.T, got [][]float64, want *mat.Dense) {
 	}
 }
 
-// A Go file is formatted, needs no module, compiles and predicts as the model does.
-func TestGo(t *testing.T) {
+// A Go file is formatted, needs no module, compiles and predicts as the model does, and so does a graph, by the
+// definitions of its operators.
+func TestPrograms(t *testing.T) {
 	codes, X := draw(rand.New(rand.NewPCG(3, 4)), 40)
 	X.Set(3, 9, 1e6)
 	codes.Set(3, 2, 1e6)
 	for name, m := range models(t) {
-		t.Run(name, func(t *testing.T) {
+		want, err := m.Predict(X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := m.Formula()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run("go/"+name, func(t *testing.T) {
 			t.Parallel()
-			f, err := m.Formula()
-			if err != nil {
-				t.Fatal(err)
-			}
 			var text bytes.Buffer
 			if err := Go(&text, f, "price"); err != nil {
 				t.Fatal(err)
 			}
-			want, err := m.Predict(X)
-			if err != nil {
+			compare(t, runGo(t, text.Bytes(), codes), want)
+		})
+		t.Run("onnx/"+name, func(t *testing.T) {
+			var file bytes.Buffer
+			if err := ONNX(&file, f); err != nil {
 				t.Fatal(err)
 			}
-			compare(t, runGo(t, text.Bytes(), codes), want)
+			g := parse(t, file.Bytes())
+			if err := json.Unmarshal([]byte(g.notes["inputs"]), new([]formula.Column)); err != nil {
+				t.Error(err)
+			}
+			compare(t, g.run(t, codes).rows(), want)
+			checkONNX(t, file.Bytes(), codes, want)
 		})
 	}
 }
@@ -192,10 +206,10 @@ func main() {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
 	for line := range strings.Lines(string(out)) {
-		row := make([]float64, 0, 3)
+		var row []float64
 		for _, word := range strings.Fields(line) {
-			var v float64
-			if _, err := fmt.Sscan(word, &v); err != nil {
+			v, err := strconv.ParseFloat(word, 64)
+			if err != nil {
 				t.Fatal(err)
 			}
 			row = append(row, v)
@@ -221,35 +235,5 @@ func TestClass(t *testing.T) {
 	}
 	if c := new(formula.Formula).Class([]float64{1}); c != "" {
 		t.Error(c)
-	}
-}
-
-// A graph predicts as the model does, by the definitions of its operators.
-func TestONNX(t *testing.T) {
-	codes, X := draw(rand.New(rand.NewPCG(3, 4)), 40)
-	X.Set(3, 9, 1e6)
-	codes.Set(3, 2, 1e6)
-	for name, m := range models(t) {
-		t.Run(name, func(t *testing.T) {
-			f, err := m.Formula()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var file bytes.Buffer
-			if err := ONNX(&file, f); err != nil {
-				t.Fatal(err)
-			}
-			want, err := m.Predict(X)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g := parse(t, file.Bytes())
-			if err := json.Unmarshal([]byte(g.notes["inputs"]), new([]formula.Column)); err != nil {
-				t.Error(err)
-			}
-			Y := g.run(t, codes)
-			compare(t, Y.rows(), want)
-			checkONNX(t, file.Bytes(), codes, want)
-		})
 	}
 }

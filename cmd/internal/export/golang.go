@@ -1,4 +1,4 @@
-// Package export writes formulas of models as programs of other systems: a Go file, and an ONNX graph.
+// Package export writes the prediction formula of a model as a Go source file or as an ONNX graph.
 package export
 
 import (

@@ -1,6 +1,3 @@
-// This file turns formulas into ONNX graphs, and writes these as protocol buffers. Field numbers are those of
-// onnx.proto (https://onnx.ai).
-
 package export
 
 import (
@@ -17,8 +14,9 @@ import (
 )
 
 // ONNX writes a model of standard operators in double precision, from X (rows×columns), the inputs of the formula, to
-// its outputs Y. The names of both, and the words of categories, are JSON in its metadata. Rows with infinite inputs
-// give what the limits of these columns give, and rows with missing numbers that the formula refuses NaN.
+// its outputs Y, as a protocol buffer with the field numbers of onnx.proto (https://onnx.ai). The names of both, and
+// the words of categories, are JSON in its metadata. Rows with infinite inputs give what the limits of these columns
+// give, and rows with missing numbers that the formula refuses NaN.
 func ONNX(w io.Writer, f *formula.Formula) error {
 	g := new(graph)
 	z := g.inputs(f)

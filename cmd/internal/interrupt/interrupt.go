@@ -1,6 +1,6 @@
-// Package interrupt is how the commands end on SIGINT and SIGTERM: the first signal
-// cancels the context of the work, which saves what it has, and the second ends the
-// process.
+// Package interrupt handles SIGINT and SIGTERM for the commands. The first signal
+// cancels the context of the work, which then saves what it has. The second signal
+// ends the process.
 package interrupt
 
 import (

@@ -108,10 +108,7 @@ func (in *sourceInput) span(X *mat.Dense) (at []float64) {
 		return distinct
 	}
 	lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
-	for k := range curvePoints {
-		at = append(at, lo+(hi-lo)*float64(k)/(curvePoints-1))
-	}
-	return at
+	return floats.Span(make([]float64, curvePoints), lo, hi)
 }
 
 // trace fills in the curve of an input.

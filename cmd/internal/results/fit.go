@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -58,7 +57,7 @@ type Fit struct {
 	ConstantError float64 `json:"constant_error,omitempty"`
 }
 
-// NewFit is what a fit of so many seconds found, whose model is in the file out.
+// NewFit is the report of a fit of so many seconds whose model is in the file out.
 func NewFit(model *iokl.Model, seconds float64, out string) *Fit {
 	return &Fit{
 		learned: newLearned(model, out), Seconds: seconds, Threads: blas.Threads(), Noise: model.LearnedNoise(),
@@ -130,7 +129,7 @@ func traces(L []*linop.Spectral) (out []float64) {
 	return out
 }
 
-// coupling is what a kernel with an output kernel of its own does.
+// coupling is the output kernel of one kernel.
 type coupling struct {
 	kernel string
 	share  float64      // of Σ tr L_j
@@ -237,11 +236,8 @@ func NewInfo(model *iokl.Model, path string) *Info {
 	r.Parts = true
 	r.Relevance, r.AxisKernel = model.Relevance(), model.AxisKernel()
 	_, r.AxisNames = model.OutputAxis()
-	if n := len(r.Learned); n <= maxCorrelation {
-		R := model.OutputCorrelation()
-		for i := range n {
-			r.Correlation = append(r.Correlation, mat.Row(nil, i, R))
-		}
+	if len(r.Learned) <= maxCorrelation {
+		r.Correlation = rowsOf(blas.Raw(model.OutputCorrelation()))
 	}
 	return r
 }
@@ -293,13 +289,13 @@ func (r *Info) Terms() (names []string) {
 	return append(names, "residuals")
 }
 
-// couples reports whether L was learned or is a kernel between outputs, and so says something about these.
+// couples reports whether L was learned or is a kernel between outputs, and therefore describes them.
 func couples(model *iokl.Model) bool {
 	c := model.Certificate()
 	return c.Components != nil || c.Learn.OutputKernel() || model.AxisKernel() != ""
 }
 
-// coupled is the correlation in L from which on outputs are said to be learned together.
+// coupled is the least correlation in L of outputs that are said to go together.
 const coupled = 0.5
 
 // rowsReport is what info says about single training rows.

@@ -56,7 +56,7 @@ func (r *Graph) places() map[string]int {
 	return at
 }
 
-// response is how edge k acts, nil where that was not asked.
+// response is how the cause of edge k acts, nil where that was not computed.
 func (r *Graph) response(k int) *granger.Response {
 	if k < len(r.Responses) {
 		return &r.Responses[k]
@@ -64,7 +64,7 @@ func (r *Graph) response(k int) *granger.Response {
 	return nil
 }
 
-// Steps is after how many steps edge k acts, "" where that is not known.
+// Steps is the delay of edge k in steps, "" where that is not known.
 func (r *Graph) Steps(k int) string {
 	switch q := r.response(k); {
 	case q != nil:
@@ -101,8 +101,8 @@ func (r *Graph) InWords() (texts []string) {
 	return texts
 }
 
-// visible is the part of the strongest edge's strength, or probability, from which on an edge is on the page: weights
-// that fall towards zero are above it when a fit ends.
+// visible is the least strength, or probability, of an edge on a page, relative to the strongest: weights that converge
+// to zero are above zero when a fit ends.
 const visible = 0.01
 
 // withoutWeak is the report of what a page shows.
@@ -141,8 +141,8 @@ type findings struct {
 	Possible                       int
 	First                          string   // the first edge to a node that is not idle
 	Idle                           []string // see idle
-	Selected, Unlikely             []string // edges that resamples and shifts stand for
-	ByChance                       float64  // of the latter
+	Selected, Unlikely             []string // edges confirmed by resamples, and by shifts
+	ByChance                       float64  // expected number of the latter without any influence
 	FewShifts                      bool
 	Gains                          *gains
 	Ahead, BetterThanLast, Windows int
@@ -154,7 +154,7 @@ type gains struct {
 	Helped       []string
 }
 
-// findings compares what was measured with what edges can be relied on for.
+// findings counts the edges that resamples and shifts confirm, and the forecasts that are better than others.
 func (r *Graph) findings() *findings {
 	n := len(r.Nodes)
 	f := &findings{
@@ -215,7 +215,7 @@ const oftenSelected, smallP, leastShifts = 0.9, 0.05, 19
 // Reliable reports whether some edge passes.
 func (r *Graph) Reliable() bool { return slices.ContainsFunc(r.Edges, passes) }
 
-// passes reports whether an edge can be relied on by all that was measured about it, which something was.
+// passes reports whether resamples or shifts were measured for an edge, and all that were confirm it.
 func passes(e granger.Link) bool {
 	return (e.Frequency != nil || e.PValue != nil) && (e.Frequency == nil || *e.Frequency >= oftenSelected) &&
 		(e.PValue == nil || *e.PValue <= smallP)

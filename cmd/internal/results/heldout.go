@@ -18,13 +18,9 @@ import (
 	"github.com/iokl/iokl/loss"
 )
 
-// heldOutRows is the number of rows up to which a model that keeps no held-out predictions is refitted without each row,
-// in closed form: that takes less than a second for most.
-const heldOutRows = 1000
-
 // HeldOut are predictions for rows that models had not seen; nil where there are none.
 func HeldOut(ctx context.Context, model *iokl.Model) (*iokl.HeldOut, error) {
-	if !model.KeepsHeldOut() && model.Certificate().Samples > heldOutRows || ctx.Err() != nil {
+	if !model.KeepsHeldOut() || ctx.Err() != nil {
 		return nil, nil
 	}
 	h, err := model.HeldOut(ctx)
@@ -48,7 +44,7 @@ func HeldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 	return say("heldout", of)
 }
 
-// heldBy says what models that predict held-out rows are without.
+// heldBy names what the models that predict held-out rows have not seen.
 func heldBy(h *iokl.HeldOut) string {
 	if h.Folds > 0 {
 		return page.Counted(h.Folds, "fold")
@@ -121,11 +117,11 @@ func quantileOf(values, w []float64, p float64) float64 {
 type heldOutShare struct {
 	own, constant float64 // mean losses, of the predictions and of the quantile of the targets
 	below         float64 // share of the targets at or below the prediction
-	least, most   float64 // the same without, and with, those that nearly equal it
-	rows          float64 // of equal weight that tell as much
+	least, most   float64 // the same without, and with, targets that nearly equal it
+	rows          float64 // effective number, of equal weight
 }
 
-// nearlyEqual is a difference, relative to the mean loss of a constant, that tells neither side.
+// nearlyEqual is the difference, relative to the mean loss of a constant, below which a target counts for both sides.
 const nearlyEqual = 1e-4
 
 func shareBelow(h *iokl.HeldOut, j int, tau float64) (s heldOutShare) {

@@ -262,12 +262,9 @@ func (o *Origin) measureEffects(ctx context.Context, model *iokl.Model, X *mat.D
 		}
 		e := effect{Input: in.name, Change: make([]float64, len(sd)), source: k}
 		for j := range sd {
-			var ss float64
-			for i := range rows {
-				ss += (F.At(i, j) - base.At(i, j)) * (F.At(i, j) - base.At(i, j))
-			}
 			if sd[j] > 0 {
-				e.Change[j] = math.Sqrt(ss/float64(len(rows))) / sd[j]
+				change := floats.Distance(mat.Col(nil, j, F), mat.Col(nil, j, base), 2)
+				e.Change[j] = change / math.Sqrt(float64(len(rows))) / sd[j]
 			}
 		}
 		o.Effects = append(o.Effects, e)

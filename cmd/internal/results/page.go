@@ -1,5 +1,5 @@
-// Package results says what was found, by a fit, a comparison of settings or a causal graph: the results as they are
-// printed as JSON, the same in words, in pictures, and on pages of HTML that need no other file.
+// Package results renders the results of a fit, of a comparison of settings and of a causal graph: as JSON, sentences,
+// tables, pictures, and self-contained pages of HTML.
 package results
 
 import (

@@ -1,4 +1,5 @@
-// Package status says how a command ended: which errors are failures of its work, and its exit status.
+// Package status maps the error that a command ended with to its exit status. It tells failures of the work from errors
+// of usage and input.
 package status
 
 import (

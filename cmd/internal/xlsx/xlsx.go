@@ -1,5 +1,5 @@
-// Package xlsx makes the sheets of Office Open XML workbooks readable as tables. A program that imports it reads
-// FILE.xlsx, the first sheet, and FILE.xlsx:SHEET wherever it reads tables.
+// Package xlsx reads sheets of Office Open XML workbooks as tables. Importing it registers the endings .xlsx and .xlsm
+// with package table: FILE.xlsx is the first sheet of a workbook, FILE.xlsx:SHEET the one of that name.
 package xlsx
 
 import (

@@ -114,29 +114,26 @@ func (p *Page) WriteMarkdown(w io.Writer, dir string) error {
 // Text is a paragraph, nothing for no text.
 func Text(text string) Block { return Classed("", text) }
 
-// Classed is a paragraph of a class of the style sheet: soft, box or verdict.
-func Classed(class, text string) Block {
-	if text == "" {
+// block is a block of that kind, nothing where it would be of size 0.
+func block(kind string, size int, value any) Block {
+	if size == 0 {
 		return Block{}
 	}
-	return Block{"paragraph", struct{ Class, Text string }{class, text}}
+	return Block{kind, value}
+}
+
+// Classed is a paragraph of a class of the style sheet: soft, box or verdict.
+func Classed(class, text string) Block {
+	return block("paragraph", len(text), struct{ Class, Text string }{class, text})
 }
 
 // List is a list of texts, nothing for none, each with a link to the section of that name where sections are named.
 func List(texts []string, sections ...string) Block {
-	if len(texts) == 0 {
-		return Block{}
-	}
-	return Block{"list", struct{ Texts, To []string }{texts, sections}}
+	return block("list", len(texts), struct{ Texts, To []string }{texts, sections})
 }
 
 // Facts are pairs of a name and what it is.
-func Facts(facts [][2]string) Block {
-	if len(facts) == 0 {
-		return Block{}
-	}
-	return Block{"facts", facts}
-}
+func Facts(facts [][2]string) Block { return block("facts", len(facts), facts) }
 
 // labelled is a list behind a label.
 type labelled struct {
@@ -165,13 +162,10 @@ func Charts(figures ...picture.Figure) Block { return grid("charts", figures) }
 func SmallCharts(figures []picture.Figure) Block { return grid("charts small", figures) }
 
 func grid(class string, figures []picture.Figure) Block {
-	if len(figures) == 0 {
-		return Block{}
-	}
-	return Block{"charts", struct {
+	return block("charts", len(figures), struct {
 		Class   string
 		Figures []picture.Figure
-	}{class, figures}}
+	}{class, figures})
 }
 
 // Network is a graph that tools of a table filter.

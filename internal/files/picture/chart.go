@@ -1,5 +1,3 @@
-// Curves over an axis.
-
 package picture
 
 import (
@@ -155,7 +153,7 @@ func (c *Chart) paint(canvas draw.Canvas) {
 		line := &plotter.Line{XYs: curve.XY, LineStyle: line(i)}
 		dots := &plotter.Scatter{XYs: curve.XY, GlyphStyle: curve.glyph(i)}
 		if c.Steps {
-			line.XYs, dots.XYs = steps(curve.XY), curve.XY[len(curve.XY)-1:]
+			line.StepStyle, dots.XYs = plotter.PostStep, curve.XY[len(curve.XY)-1:]
 		}
 		if !curve.Dots && !curve.Ring {
 			p.Add(line)
@@ -192,15 +190,6 @@ func (c *Chart) paint(canvas draw.Canvas) {
 func upright(a *plot.Axis, size vg.Length) {
 	a.Tick.Label.Font.Size, a.Tick.Label.Rotation = size, math.Pi/2
 	a.Tick.Label.XAlign, a.Tick.Label.YAlign = draw.XRight, draw.YCenter
-}
-
-// steps holds each value until the next is known: nothing is known in between.
-func steps(xy plotter.XYs) plotter.XYs {
-	out := plotter.XYs{xy[0]}
-	for i := 1; i < len(xy); i++ {
-		out = append(out, plotter.XY{X: xy[i].X, Y: xy[i-1].Y}, xy[i])
-	}
-	return out
 }
 
 // pad leaves room beyond the last value, and widens an empty range enough to divide by.

@@ -1,5 +1,3 @@
-// Heat maps of matrices, and an order of variables in which correlated ones are neighbours.
-
 package picture
 
 import (
@@ -44,11 +42,9 @@ func (h cells) Plot(c draw.Canvas, p *plot.Plot) {
 			}
 			x := float64(j)
 			path := &paths[int(math.Round(share*float64(len(paths)-1)))]
-			path.Move(vg.Point{X: tx(x - 0.5), Y: ty(y - 0.5)})
-			path.Line(vg.Point{X: tx(x + 0.5), Y: ty(y - 0.5)})
-			path.Line(vg.Point{X: tx(x + 0.5), Y: ty(y + 0.5)})
-			path.Line(vg.Point{X: tx(x - 0.5), Y: ty(y + 0.5)})
-			path.Close()
+			*path = append(*path, vg.Rectangle{
+				Min: vg.Point{X: tx(x - 0.5), Y: ty(y - 0.5)}, Max: vg.Point{X: tx(x + 0.5), Y: ty(y + 0.5)},
+			}.Path()...)
 		}
 	}
 	for k, path := range paths {
@@ -121,7 +117,8 @@ type square struct{ color.Color }
 
 // Thumbnail implements plot.Thumbnailer.
 func (s square) Thumbnail(c *draw.Canvas) {
-	c.FillPolygon(fixed(s.Color), []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	c.SetColor(fixed(s.Color))
+	c.Fill(c.Rectangle.Path())
 }
 
 // Correlations is the map of a correlation matrix whose variables have these names, those that go together side by

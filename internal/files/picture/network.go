@@ -1,5 +1,3 @@
-// Pictures of directed graphs.
-
 package picture
 
 import (

@@ -116,12 +116,8 @@ func (f *Figure) Save(dir string) (files []string, err error) {
 		canvas vg.CanvasWriterTo
 	}{{".png", vgimg.PngCanvas{Canvas: png}}, {".svg", vgsvg.New(width, height)}} {
 		c := draw.Crop(draw.New(format.canvas), margin, -margin, margin, -margin)
-		c.FillPolygon(color.White, []vg.Point{
-			{X: -margin, Y: -margin},
-			{X: width, Y: -margin},
-			{X: width, Y: height},
-			{X: -margin, Y: height},
-		})
+		c.SetColor(color.White)
+		c.Fill(vg.Rectangle{Min: vg.Point{X: -margin, Y: -margin}, Max: vg.Point{X: width, Y: height}}.Path())
 		for i, line := range lines {
 			c.FillText(title, vg.Point{X: c.Min.X + center, Y: c.Max.Y - titleSize - vg.Length(i)*titleHeight}, line)
 		}

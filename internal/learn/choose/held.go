@@ -37,11 +37,12 @@ type heldFold struct {
 	error float64
 }
 
-// holds reports whether predictions on the folds are those of all samples and targets.
+// holds reports whether predictions on the folds are those of rows of all samples and targets. Where folds hide cells,
+// the other cells of a row tell more of them than a new row would.
 func (s *race) holds() bool {
 	l, n := s.all.Size()
 	rows, targets := s.data.Size()
-	return l == rows && n == targets
+	return l == rows && n == targets && !s.fills()
 }
 
 // hold keeps the predictions of e on the fold f of the first repeat.
@@ -65,7 +66,7 @@ func (s *race) hold(a *arm, i, f int, e *learn.Errors) {
 			}
 		}
 	}
-	if e.NMSE <= nearBest*h.least[f] && h.numbers+size <= mostHeld {
+	if h.numbers+size <= mostHeld {
 		h.of[heldOf{a, i, f}] = &heldFold{*e.Held, e.NMSE}
 		h.numbers += size
 	}

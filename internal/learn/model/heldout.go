@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
 )
 
 // HeldOutRows is the number of rows, at most, whose held-out predictions a model keeps. Of a share p of new targets,
@@ -79,6 +80,10 @@ func (m *Model) HoldMeans(targets []int) {
 func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 	if m.Held != nil {
 		return m.Held, nil
+	}
+	if m.Out.Loss != "" {
+		return nil, fault.Input("the fit has kept no held-out predictions, and there is no closed form of them for the "+
+			"loss %s", m.Out.Loss)
 	}
 	c, err := m.withTargets(m.uncertain(ctx))
 	if err != nil {

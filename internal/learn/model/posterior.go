@@ -284,6 +284,14 @@ func (d *decomposed) changes(ctx context.Context, Z blas.General, f func(at int,
 	return ctx.Err()
 }
 
+// RefitsLater reports whether held-out predictions can be told at any time from what the model keeps, at little cost
+// beside its fit.
+func (m *Model) RefitsLater() bool {
+	_, samples := m.Basis.(*Samples)
+	return !samples || m.Out.Loss == "" && m.In != nil && m.Y.Rows > 0 && (m.AllTargets() && m.oneL() != nil ||
+		m.cells() <= cellsAtMost)
+}
+
 // refits are the closed forms of refits without each row, of a model that keeps what they are made of.
 func (m *Model) refits(ctx context.Context) (*known, refits, error) {
 	k, err := m.exact(ctx)
