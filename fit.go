@@ -164,9 +164,9 @@ func (opt *checked) refitsFolds() bool {
 		(opt.compared == nil || opt.compared.held == nil) && opt.lead().Kind != loss.Squared)
 }
 
-// outOfFold predicts each fold of the samples by a fit to the others: with the setting, where models of folds are asked
-// for or several quantiles are learned, or at the weights and L of m where it could not be told later from what m keeps.
-// There are none where the folds that chose the setting tell it.
+// outOfFold predicts each fold of the samples by a fit to the others: with the setting, where models of folds are
+// asked for or several quantiles are learned, or at the weights and L of m where it could not be told later from what
+// m keeps. There are none where the folds that chose the setting tell it.
 func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
 	if d.Parts == nil || opt.IntervalFolds < 0 || m != nil && m.cert.Samples != size(d) {
 		return nil, nil

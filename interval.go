@@ -244,8 +244,8 @@ type HeldOut struct {
 	Uncalibrated  *mat.Dense // by the logistic loss, those without calibration; nil for other losses
 }
 
-// KeepsHeldOut reports whether HeldOut takes seconds at most: the fit has kept its predictions, or refits without each of
-// at most 2000 rows have a closed form.
+// KeepsHeldOut reports whether HeldOut takes seconds at most: the fit has kept its predictions, or refits without
+// each of at most 2000 rows have a closed form.
 func (m *Model) KeepsHeldOut() bool {
 	l := m.fitted()
 	return l.Held != nil || l.Estimate != nil && l.Y.Rows > 0 ||
@@ -253,8 +253,8 @@ func (m *Model) KeepsHeldOut() bool {
 }
 
 // HeldOut returns what the model keeps of predictions for rows by models that had not seen them: without each of some
-// folds or, for a fit that chose nothing, refits without each row as [Model.LeaveOneOut] makes them, at its cost. Models
-// of neither are [ErrInput].
+// folds or, for a fit that chose nothing, refits without each row as [Model.LeaveOneOut] makes them, at its cost.
+// Models of neither are [ErrInput].
 func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 	alive(ctx)
 	held, err := m.fitted().HeldOut(ctx)

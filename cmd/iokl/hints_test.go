@@ -106,8 +106,8 @@ func TestNotesAfterDrop(t *testing.T) {
 	}
 }
 
-// A fit at one λ ends with its error on held-out rows, about that of a fit which keeps models without each fold, and its
-// model keeps none of these.
+// A fit at one λ ends with its error on held-out rows, about that of a fit which keeps models without each fold, and
+// its model keeps none of these.
 func TestHeldOutOfOneSetting(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(36, 6))

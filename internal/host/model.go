@@ -72,7 +72,8 @@ func (m *Model) JSON() ([]byte, error) {
 		Relevance      []float64        `json:"relevance"`
 		Warnings       []string         `json:"warnings"`
 	}{
-		screen.Safe(m.String()), m.Certificate(), m.Chosen(), m.Options(), m.IntervalFolds(), m.KeepsHeldOut(), m.InputNames(), axis,
+		screen.Safe(m.String()), m.Certificate(), m.Chosen(), m.Options(), m.IntervalFolds(), m.KeepsHeldOut(),
+		m.InputNames(), axis,
 		m.OutputNames(), m.Classes(), m.KernelNames(), m.Eta(), m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(),
 		warnings,
 	}, nil)

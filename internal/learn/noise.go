@@ -8,9 +8,9 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 )
 
-// LogSquares are the logarithms of the squared errors of held-out rows on the targets Y (l×n) with the weights W, NaN for
-// cells missing or of weight 0. An error below 1/l of the root mean square of its target counts as that: about the
-// smallest of l normal errors, where zeros come from rounded targets.
+// LogSquares are the logarithms of the squared errors of held-out rows on the targets Y (l×n) with the weights W, NaN
+// for cells missing or of weight 0. An error below 1/l of the root mean square of its target counts as that: about
+// the smallest of l normal errors, where zeros come from rounded targets.
 func LogSquares(h *model.HeldOut, Y, W blas.General) blas.General {
 	l, n := Y.Rows, Y.Cols
 	E := blas.NewGeneral(l, n)

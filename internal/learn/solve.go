@@ -294,8 +294,8 @@ func OutOfFold(
 	return folds, nil
 }
 
-// HoldFolds predicts each fold of the samples from the others, at the weights, output kernels and μ of m, a model of one
-// loss.
+// HoldFolds predicts each fold of the samples from the others, at the weights, output kernels and μ of m, a model of
+// one loss.
 func (m *Method) HoldFolds(
 	ctx context.Context, d Data, s Setting, of *model.Model, mu float64, p Folding,
 ) ([]model.Fold, error) {

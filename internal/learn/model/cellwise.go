@@ -46,10 +46,11 @@ func (m *Model) cells() int {
 func (m *Model) cellwise(ctx context.Context, b *Samples) (*cellwise, error) {
 	l, n, N := b.Z.Rows, m.L.Dim(), m.cells()
 	if N > cellsAtMost {
-		return nil, fault.Input("closed forms for single rows of %d observed cells take the factor of a matrix of that "+
-			"order, and %d are the most", N, cellsAtMost)
+		return nil, fault.Input("closed forms for single rows of %d observed cells take the factor of a matrix of "+
+			"that order, and %d are the most", N, cellsAtMost)
 	}
-	if err := memory.Check("closed forms for single rows", 24*float64(N)*float64(N), "a model of fewer rows"); err != nil {
+	bytes := 24 * float64(N) * float64(N)
+	if err := memory.Check("closed forms for single rows", bytes, "a model of fewer rows"); err != nil {
 		return nil, err
 	}
 	c := &cellwise{be: blas.Or(b.be), parts: b.parts(), n: n, unit: m.Noise, first: make([]int, 1, l+1)}

@@ -39,8 +39,8 @@ type featured struct {
 func (m *Model) featured(ctx context.Context, b *Features) (*featured, error) {
 	switch {
 	case b.L != nil:
-		return nil, fault.Input("deviations of explicit features are for one output kernel, and this model has one for " +
-			"each kernel")
+		return nil, fault.Input("deviations of explicit features are for one output kernel, and this model has one " +
+			"for each kernel")
 	case !(m.Mu > 0) || len(m.Sums) == 0:
 		return nil, m.noClosed()
 	}

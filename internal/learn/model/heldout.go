@@ -15,13 +15,17 @@ import (
 // so many rows tell √(p(1−p)/20000), .35 % at most.
 const HeldOutRows = 20000
 
+// HeldOutNumbers is how many numbers the predictions take that a choice of settings keeps, 128 MiB.
+const HeldOutNumbers = 1 << 24
+
 // HeldOut is training rows beside what was predicted for them without them, in the units of the data.
 type HeldOut struct {
 	Rows []int        // numbers of the rows among those of the fit, ascending
 	Y, F blas.General // targets, NaN where missing, and predictions, a column for each output
 	W    blas.General // weights of Y, by cells or rows; without Data 1
-	D    blas.General // deviations of the noise, where that was learned, as predicted without the rows; else without Data
-	X    blas.General // inputs as the kernels see them, of models that keep no other rows; else without Data
+	D    blas.General // deviations of the noise, where that was learned, as told without the rows; else without Data
+	// inputs as the kernels see them, of models that keep no other rows; else without Data
+	X blas.General
 	// Folds is the number of parts without each of which was predicted; 0 where it was without each row alone.
 	Folds int
 }
@@ -82,8 +86,8 @@ func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 		return m.Held, nil
 	}
 	if m.Out.Loss != "" {
-		return nil, fault.Input("the fit has kept no held-out predictions, and there is no closed form of them for the "+
-			"loss %s", m.Out.Loss)
+		return nil, fault.Input("the fit has kept no held-out predictions, and there is no closed form of them for "+
+			"the loss %s", m.Out.Loss)
 	}
 	c, err := m.withTargets(m.uncertain(ctx))
 	if err != nil {
@@ -97,8 +101,8 @@ func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 	return m.ends.held, nil
 }
 
-// scores are, of each target of held-out rows, |y − f|, of quantiles max(q_lo − y, y − q_hi), and of targets 0 and 1 one
-// less the probability of y; NaN where y is.
+// scores are, of each target of held-out rows, |y − f|, of quantiles max(q_lo − y, y − q_hi), and of targets 0 and 1
+// one less the probability of y; NaN where y is.
 func (m *Model) scores(h *HeldOut, s sides) blas.General {
 	if !m.LogOdds() {
 		return scores(h.F, h.Y, s)

@@ -10,9 +10,9 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 )
 
-// jackknife are the intervals of jackknife+ around the predictions F. They are those of held-out residuals of many rows,
-// since a refit without one of them moves a prediction by far less than that, and where there are no closed forms of
-// refits: by losses other than the squared one, and of models that keep no targets or kernels.
+// jackknife are the intervals of jackknife+ around the predictions F. They are those of held-out residuals of many
+// rows, since a refit without one of them moves a prediction by far less than that, and where there are no closed
+// forms of refits: by losses other than the squared one, and of models that keep no targets or kernels.
 func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
 	if m.In == nil || m.Out.Loss != "" || m.Spread != nil {
 		return m.around(ctx, F, lo, hi, x, q)

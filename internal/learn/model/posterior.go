@@ -20,7 +20,7 @@ import (
 
 // posterior is what is known of the function of a model beside its mean: the Gaussian process with the kernels, weights
 // and L of the model for prior, given its rows, for noise of variance 1/w in a cell of weight w, in the units that the
-// outputs were learned in (mathematics.md §13 and §18). It has four implementations: [decomposed] for complete targets
+// outputs were learned in (mathematics.md §13). It has four implementations: [decomposed] for complete targets
 // of one L, [cellwise] for few cells of any weights and output kernels, [featured] for explicit features, and [paths]
 // or [neighbours] for many rows.
 type posterior interface {
@@ -49,7 +49,7 @@ type refits interface {
 type known struct {
 	posterior
 	rows  []int        // of R and D; nil for all training rows
-	R, D  blas.General // residuals without each row, and √(s² + 1/w), their deviations for noise 1; without Data without Y
+	R, D  blas.General // residuals without each row, and √(s² + 1/w), their deviations for noise 1; no Data without Y
 	sigma []float64    // standard deviation of the noise of each live output; nil without Y
 	means []int        // live outputs that the model predicts without kernels, see UseMeans
 	// closed says that posterior is refits of what the model keeps of its rows.
@@ -80,8 +80,8 @@ func (m *Model) exact(ctx context.Context) (*known, error) {
 		k.means = b.silent()
 		switch {
 		case b.Z.Data == nil:
-			err = fault.Input("a model of Gram matrices keeps no kernels between training rows: it has no closed forms " +
-				"for single rows")
+			err = fault.Input("a model of Gram matrices keeps no kernels between training rows: it has no closed " +
+				"forms for single rows")
 		case m.Noise == nil && !(m.Mu > 0):
 			err = m.noClosed()
 		case b.L == nil && m.W.Data == nil && (m.Y.Rows == 0 || m.AllTargets()):
@@ -394,8 +394,8 @@ func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
 // withNoise is the posterior with the deviation of the noise.
 func (m *Model) withNoise(ctx context.Context) (*known, error) {
 	if m.In == nil {
-		return nil, fault.Input("cross-Gram matrices do not say k(x,x), the variance before any row is known: a model " +
-			"of Gram matrices has no deviations")
+		return nil, fault.Input("cross-Gram matrices do not say k(x,x), the variance before any row is known: a " +
+			"model of Gram matrices has no deviations")
 	}
 	return m.withTargets(m.uncertain(ctx))
 }

@@ -29,8 +29,8 @@ func (m *Model) quadratic(ctx context.Context) (*Model, error) {
 	case err != nil:
 		return nil, fault.From(err)
 	case losses[0].Kind == loss.Quantile:
-		return nil, fault.Input("the loss of quantiles has no curvature: no Gaussian process describes what rows leave " +
-			"open, and no Newton step what a row changes")
+		return nil, fault.Input("the loss of quantiles has no curvature: no Gaussian process describes what rows " +
+			"leave open, and no Newton step what a row changes")
 	case b == nil || b.Z.Data == nil || m.Y.Rows == 0 || !(m.Mu > 0):
 		return nil, m.noClosed()
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// resampled are residuals of some rows without each of them (rows×live), and the posterior deviations there for noise 1.
+// resampled are residuals of some rows without each of them (rows×live), and the posterior deviations there for noise
+// 1.
 type resampled struct{ R, D blas.General }
 
 // widths are √(1 + factor·D²).

@@ -266,7 +266,10 @@ print(z["X"].shape, z["CL"].shape, z["eta"].sum(), json.loads(z["meta.json"])["v
 }
 
 // members are the arrays of a model file in the order of the arguments of FuzzDecode.
-var members = []string{"eta", "L_vectors", "L_values", "X", "CL", "WL", "Y", "gamma1", "H1", "held_observed", "held_predicted", "held_inputs"}
+var members = []string{
+	"eta", "L_vectors", "L_values", "X", "CL", "WL", "Y", "gamma1", "H1", "held_observed", "held_predicted",
+	"held_inputs",
+}
 
 // checksum is the one of meta.json: SHA-256 of the shape and the elements, little-endian.
 func checksum(a *npy.Array) string {

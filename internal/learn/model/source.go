@@ -18,8 +18,8 @@ import (
 // Source is what changes of the rows need beside what predicts: the targets, or sums that stand for the rows, and
 // the kernels of weight 0, which the certificate covers.
 type Source struct {
-	// targets as they were learned, l×live, NaN where missing (kinds samples and sum); as they are for losses other than
-	// the squared one
+	// targets as they were learned, l×live, NaN where missing (kinds samples and sum); as they are for losses other
+	// than the squared one
 	Y        blas.General
 	W        blas.General      // their weights, l×live or of rows l×1; without Data 1
 	Idle     kernel.Dictionary // kernels of weight 0 (kinds samples and sum)

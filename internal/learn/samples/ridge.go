@@ -35,7 +35,10 @@ func (r *Rows) Ridge(fold int) (learn.Ridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &ridge{coded: c, opt: &r.opt, test: test, testW: rowsOf(r.w, split.Test), rows: split.Test, sums: map[string]blas.General{}}
+	g := &ridge{
+		coded: c, opt: &r.opt, test: test, testW: rowsOf(r.w, split.Test), rows: split.Test,
+		sums: map[string]blas.General{},
+	}
 	Z, _, err := c.in.Apply(blas.TakeRows(r.x, split.Test))
 	if err != nil {
 		return nil, err

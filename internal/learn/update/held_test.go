@@ -47,7 +47,10 @@ func TestUpdateHoldsOut(t *testing.T) {
 		{"missing targets", Y, exact, func(*iokl.Options, *iokl.UpdateOptions) {}, 90},
 		{"weights", whole, exact, func(o *iokl.Options, _ *iokl.UpdateOptions) { o.Weights = weights }, 90},
 		{"a sum", whole, exact, func(o *iokl.Options, _ *iokl.UpdateOptions) { o.Model = "sum" }, 90},
-		{"a window", Y, exact, func(_ *iokl.Options, u *iokl.UpdateOptions) { u.Window, u.Forget = 60, []int{3, 70} }, 60},
+		{
+			"a window", Y, exact,
+			func(_ *iokl.Options, u *iokl.UpdateOptions) { u.Window, u.Forget = 60, []int{3, 70} }, 60,
+		},
 		{"folds", whole, exact, func(o *iokl.Options, _ *iokl.UpdateOptions) { o.IntervalFolds = 4 }, 90},
 		{"features", whole, features, func(*iokl.Options, *iokl.UpdateOptions) {}, 90},
 		{

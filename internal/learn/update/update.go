@@ -57,8 +57,8 @@ func Revised(
 		return nil, nil, err
 	}
 	if m.HasFolds() {
-		notes = append(notes, "the models without each fold are of the rows before the update, and left out: intervals "+
-			"by cv+ need a fit")
+		notes = append(notes, "the models without each fold are of the rows before the update, and left out: "+
+			"intervals by cv+ need a fit")
 		method.Say("%s", notes[len(notes)-1])
 	}
 	if _, ok := m.Basis.(*model.Features); ok {
@@ -144,8 +144,8 @@ func usable(m *model.Model, ch *Change) error {
 		!features && (m.Y.Rows == 0 || m.Dictionary() == nil):
 		return fault.Input("the model does not keep what updates need: %s. Fit it anew", m.Lacks())
 	case features && (len(ch.Forget) > 0 || ch.Window > 0) && !allHeld(m):
-		return fault.Input("a model of explicit features keeps sums in the place of its rows, and up to %d of them: give "+
-			"the rows that leave, not their numbers or a window", learn.DrawnRows)
+		return fault.Input("a model of explicit features keeps sums in the place of its rows, and up to %d of them: "+
+			"give the rows that leave, not their numbers or a window", learn.DrawnRows)
 	case !features && ch.OutX.Rows+ch.OutY.Rows > 0:
 		return fault.Input("give the numbers of the rows that leave")
 	case ch.Window < 0:
