@@ -9,31 +9,9 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/internal/base/par"
-	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
 )
-
-// explicit reports whether fits are made in feature space: when kernels ask for
-// explicit features, or all are linear on much fewer columns than there are samples.
-func (g *design) explicit() (bool, error) {
-	asked, linear, width := false, true, 0
-	for _, k := range g.dict {
-		asked = asked || k.Approx != nil
-		linear = linear && k.Kind == kernel.Linear && !k.Unit
-		width += len(k.Columns)
-	}
-	if !asked {
-		return linear && 4*width <= g.l, nil
-	}
-	for _, k := range g.dict {
-		if k.Approx == nil && !k.Kind.HasFeatures() {
-			return false, fmt.Errorf("%w: kernel %s is exact and others have explicit features: write it with rff: "+
-				"or nystrom: too", ErrOption, k.Name)
-		}
-	}
-	return true, nil
-}
 
 // newMaps makes the feature maps of the dictionary. Every fit holds a few D×D matrices.
 func (g *design) newMaps(ctx context.Context) (rff.Maps, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/base/par"
+	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
@@ -71,10 +72,10 @@ type engine struct {
 
 func newEngine(ctx context.Context, g *design) (*engine, error) {
 	e := &engine{design: g}
-	explicit, err := g.explicit()
+	explicit, err := dictionary.InFeatures(g.dict, g.l, false)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrOption, err)
 	case explicit:
 		e.maps, err = g.newMaps(ctx)
 	default:

@@ -27,15 +27,10 @@ func centerElements[T float32 | float64](k *Kernel, g *blas.Sym, elements []T) {
 	par.For(g.Panels(), func(p int) {
 		row, rows, cols, off := g.Panel(p)
 		for i := range rows {
-			shift := k.Mean - k.Means[row+i]
+			mean := k.Means[row+i]
 			line := elements[off+i*cols:][:cols]
-			for c, v := range line {
-				line[c] = T(float64(v) + (shift - k.Means[c]))
-			}
-		}
-		for i := range rows { // the halves of the diagonal block were shifted in a different order
-			for j := range i {
-				elements[off+j*cols+row+i] = elements[off+i*cols+row+j]
+			for c, v := range line { // the sum of two means has no order, and the block on the diagonal stays symmetric
+				line[c] = T(float64(v) - (mean + k.Means[c] - k.Mean))
 			}
 		}
 	})

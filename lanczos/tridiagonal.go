@@ -4,10 +4,12 @@ package lanczos
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/dense/lapack"
 )
 
 // tridiagonal is the eigendecomposition of a symmetric tridiagonal matrix of order n. Its
@@ -16,6 +18,7 @@ import (
 type tridiagonal struct {
 	values    []float64 // ascending
 	off       []float64
+	work      []float64
 	order     []int // the position of each eigenvalue before they were sorted
 	rotations []rotation
 }
@@ -27,18 +30,15 @@ type rotation struct {
 	cos, sin float64
 }
 
-// sweepsEach bounds the sweeps of the QL iteration for one eigenvalue; fewer than two are usual.
-const sweepsEach = 60
-
-// decompose finds the eigenvalues of sign·T by the implicit QL iteration, from the diagonal of
-// T and what is beside it; scale is about the largest element of T. It reports whether it converged.
+// decompose finds the eigenvalues of sign·T by implicit QR iterations, from the diagonal of
+// T and what is beside it; scale is about the largest element of T. It reports whether they converged.
 func (t *tridiagonal) decompose(T blas.General, sign, scale float64) bool {
 	n := T.Rows
 	if !(scale > 0) {
 		scale = 1
 	}
 	t.values, t.off, t.order = blas.Resize(t.values, n), blas.Resize(t.off, n), blas.Resize(t.order, n)
-	t.rotations = t.rotations[:0]
+	t.work, t.rotations = blas.Resize(t.work, 2*n), t.rotations[:0]
 	for i := range n {
 		t.order[i], t.off[i] = i, 0
 		t.values[i] = sign * T.Data[i*T.Stride+i] / scale
@@ -46,10 +46,15 @@ func (t *tridiagonal) decompose(T blas.General, sign, scale float64) bool {
 			t.off[i] = sign * T.Data[i*T.Stride+i+1] / scale
 		}
 	}
-	for l := range n {
-		if !t.deflate(l) {
-			return false
+	if floats.HasNaN(t.values) || floats.HasNaN(t.off) {
+		return false
+	}
+	if !lapack.IterateQR(t.values, t.off[:n-1], t.work, func(first int, c, s []float64) {
+		for k := range c {
+			t.rotations = append(t.rotations, rotation{first + k, c[k], -s[k]})
 		}
+	}) {
+		return false
 	}
 	slices.SortFunc(t.order, func(i, j int) int { return cmp.Compare(t.values[i], t.values[j]) })
 	for i, j := range t.order {
@@ -57,49 +62,6 @@ func (t *tridiagonal) decompose(T blas.General, sign, scale float64) bool {
 	}
 	t.values, t.off = t.off, t.values
 	return true
-}
-
-// deflate iterates until element l of off is negligible.
-func (t *tridiagonal) deflate(l int) bool {
-	d, e := t.values, t.off
-	for range sweepsEach {
-		m := l
-		for m < len(d)-1 && !(math.Abs(e[m]) <= 0x1p-53*(math.Abs(d[m])+math.Abs(d[m+1]))) {
-			m++
-		}
-		if m == l {
-			return true
-		}
-		t.sweep(l, m)
-	}
-	return false
-}
-
-// sweep is one implicit QL step with Wilkinson's shift on the rows l to m.
-func (t *tridiagonal) sweep(l, m int) {
-	d, e := t.values, t.off
-	g := (d[l+1] - d[l]) / (2 * e[l])
-	g = d[m] - d[l] + e[l]/(g+math.Copysign(math.Hypot(g, 1), g))
-	sin, cos, p := 1.0, 1.0, 0.0
-	for i := m - 1; i >= l; i-- {
-		f, b := sin*e[i], cos*e[i]
-		r := math.Sqrt(f*f + g*g) // all are at most about 1
-		e[i+1] = r
-		if r == 0 { // the matrix splits here
-			d[i+1] -= p
-			e[m] = 0
-			return
-		}
-		sin, cos = f/r, g/r
-		g = d[i+1] - p
-		r = (d[i]-g)*sin + 2*cos*b
-		p = sin * r
-		d[i+1] = g + p
-		g = cos*r - b
-		t.rotations = append(t.rotations, rotation{i, cos, sin})
-	}
-	d[l] -= p
-	e[l], e[m] = g, 0
 }
 
 // vectors writes the eigenvectors of the S.Cols smallest eigenvalues to the columns of S.

@@ -79,15 +79,12 @@ func (c *Cells) Balance(x blas.General) {
 			mean[j] /= sum
 		}
 	}
-	c.eachRow(x, x, func(out, from, roots []float64) {
-		for j, root := range roots {
-			part := root * mean[j]
-			left := from[j] - part
-			if math.Abs(left) <= balanceRounding*math.Abs(part) {
-				left = 0
-			}
-			out[j] = left
+	c.cells(x, x, func(j int, root, v float64) float64 {
+		part := root * mean[j]
+		if left := v - part; !(math.Abs(left) <= balanceRounding*math.Abs(part)) { // NaN stays
+			return left
 		}
+		return 0
 	})
 }
 
@@ -160,56 +157,46 @@ func (c *Cells) Each(visit func(i, j int, root float64)) {
 // Keep copies to dst the cells of the l×n src in Ω and writes 0 to the others,
 // whatever src holds there. dst may be src.
 func (c *Cells) Keep(dst, src blas.General) {
-	c.eachRow(dst, src, func(out, from, roots []float64) {
-		for j, root := range roots {
-			v := 0.0
-			if root > 0 {
-				v = from[j]
-			}
-			out[j] = v
+	c.cells(dst, src, func(_ int, root, v float64) float64 {
+		if root > 0 {
+			return v
 		}
+		return 0
 	})
 }
 
 // Project computes dst = √w∘src, 0 where w is, whatever src holds there. dst may be src.
 func (c *Cells) Project(dst, src blas.General) {
-	c.eachRow(dst, src, func(out, from, roots []float64) {
-		for j, root := range roots {
-			v := 0.0
-			if root > 0 {
-				v = root * from[j]
-			}
-			out[j] = v
+	c.cells(dst, src, func(_ int, root, v float64) float64 {
+		if root > 0 {
+			return root * v
 		}
+		return 0
 	})
 }
 
 // ProjectMissing computes dst = √(1−w)∘src, 0 where w is 1, whatever src holds there. No weight may
 // exceed 1. dst may be src.
 func (c *Cells) ProjectMissing(dst, src blas.General) {
-	c.eachRow(dst, src, func(out, from, roots []float64) {
-		for j, root := range roots {
-			switch root {
-			case 0:
-				out[j] = from[j]
-			case 1:
-				out[j] = 0
-			default:
-				out[j] = math.Sqrt((1-root)*(1+root)) * from[j]
-			}
+	c.cells(dst, src, func(_ int, root, v float64) float64 {
+		if root == 1 {
+			return 0
 		}
+		return math.Sqrt((1-root)*(1+root)) * v
 	})
 }
 
-// eachRow calls f, in parallel, with every row of dst, src and √w, of the same length.
-func (c *Cells) eachRow(dst, src blas.General, f func(out, from, roots []float64)) {
+// cells makes the cells of dst those that f makes of √w and of the cells of src in column j, in parallel over rows.
+func (c *Cells) cells(dst, src blas.General, f func(j int, root, v float64) float64) {
 	if src.Rows != c.rows || src.Cols != c.cols || dst.Rows != c.rows || dst.Cols != c.cols {
 		panic("linop: Project: shape mismatch")
 	}
 	par.Ranges(c.rows, par.Elements/max(1, c.cols), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			roots := c.Row(i)
-			f(blas.Row(dst, i)[:len(roots)], blas.Row(src, i)[:len(roots)], roots)
+			out, from := blas.Row(dst, i), blas.Row(src, i)
+			for j, root := range c.Row(i) {
+				out[j] = f(j, root, from[j])
+			}
 		}
 	})
 }

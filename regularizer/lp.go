@@ -80,19 +80,11 @@ func (r Lp) Gradient(dst, _ []float64) { clear(dst) }
 // Project is the projection on {v ≥ 0, ‖v‖_q ≤ 1}.
 func (r Lp) Project(v []float64) {
 	clipBelow(v)
-	q := r.Q()
-	switch {
-	case math.IsInf(q, 1):
-		for i, x := range v {
-			v[i] = math.Min(x, 1)
-		}
-	case norm(v, q) <= 1:
-	case q == 1:
-		frankwolfe.ProjectSimplex(v, 1)
-	default:
-		projectBall(v, q)
-		r.Scale(v)
+	alone := make([][]float64, len(v))
+	for j := range v {
+		alone[j] = v[j : j+1]
 	}
+	r.ProjectTraces(alone)
 }
 
 // norm is ‖x‖_q for x ≥ 0 and 1 ≤ q ≤ ∞, without overflow.
@@ -108,24 +100,26 @@ func norm(x []float64, q float64) float64 {
 	return top * math.Pow(s, 1/q)
 }
 
-// projectBall projects v ≥ 0 with ‖v‖_q > 1, 1 < q < ∞, on the unit ball. The
-// projection solves x_j + κ·x_j^{q−1} = v_j with κ > 0 such that Σ x_j^q = 1;
-// κ comes from Newton steps kept inside a bracket.
-func projectBall(v []float64, q float64) {
-	x := make([]float64, len(v))
+// projectBall is the case 1 < q < ∞ outside the ball. The projection is w_ji ← max(0, w_ji − κ·t_j^{q−1}) with the t_j
+// that are then the sums over i, and κ > 0 such that Σ t_j^q = 1: by Newton steps kept inside a bracket.
+func projectBall(w [][]float64, q float64) {
+	x, t, top := make([][]float64, len(w)), make([]float64, len(w)), 0.0
+	for j, v := range w {
+		x[j], top = make([]float64, len(v)), math.Max(top, maxOf(v))
+	}
 	excess := func(kappa float64) (f, df float64) {
 		f = -1
-		for j, b := range v {
-			x[j] = shrink(b, kappa, q)
-			if x[j] > 0 {
-				p := math.Pow(x[j], q-1)
-				f += p * x[j]
-				df -= q * p * p / (1 + kappa*(q-1)*p/x[j])
+		for j, v := range w {
+			var count float64
+			if t[j], count = shrinkSum(x[j], v, kappa, q); t[j] > 0 {
+				p := math.Pow(t[j], q-1)
+				f += p * t[j]
+				df -= q * count * p * p / (1 + kappa*count*(q-1)*p/t[j])
 			}
 		}
 		return f, df
 	}
-	lo, hi := 0.0, maxOf(v)
+	lo, hi := 0.0, top
 	for f, _ := excess(hi); f > 0 && !math.IsInf(hi, 1); f, _ = excess(hi) {
 		lo, hi = hi, 4*hi
 	}
@@ -146,7 +140,41 @@ func projectBall(v []float64, q float64) {
 		}
 		kappa = next
 	}
-	copy(v, x)
+	size := norm(t, q)
+	for j, v := range w {
+		for i := range v {
+			v[i] = x[j][i] / size
+		}
+	}
+}
+
+// shrinkSum writes max(0, v_i − κ·t^{q−1}) with their sum t to x, and returns t and how many are positive. The sum
+// of those above a shift is at most t, so that what it shifts below 0 stays there.
+func shrinkSum(x, v []float64, kappa, q float64) (t, count float64) {
+	for shift, before := 0.0, -1.0; ; before = count {
+		var sum float64
+		count = 0
+		for i, b := range v {
+			if x[i] = 0; !(b <= shift) { // also NaN
+				x[i] = b - shift
+				sum += b
+				count++
+			}
+		}
+		if count == before {
+			return t, count
+		}
+		if t = shrink(sum, count*kappa, q); count <= 1 {
+			break
+		}
+		shift = kappa * math.Pow(t, q-1)
+	}
+	for i := range x {
+		if x[i] != 0 {
+			x[i] = t // without the cancellation
+		}
+	}
+	return t, count
 }
 
 // shrink is the root x of x + κ·x^{q−1} = b in [0,b]. The left side is convex for
@@ -198,68 +226,6 @@ func (r Lp) ProjectTraces(w [][]float64) {
 			}
 		}
 	default:
-		projectTraceBall(w, sums, q)
+		projectBall(w, q)
 	}
-}
-
-// projectTraceBall is the case 1 < q < ∞ outside the ball: w_ji ← max(0, w_ji − κ·t_j^{q−1})
-// with the t_j that are then the sums over i, and κ > 0 such that Σ t_j^q = 1.
-func projectTraceBall(w [][]float64, sums []float64, q float64) {
-	t := make([]float64, len(w))
-	outside := func(kappa float64) float64 {
-		for j, v := range w {
-			t[j] = root(0, sums[j], 0x1p-50*sums[j], func(s float64) float64 {
-				return s - excess(v, kappa*math.Pow(s, q-1))
-			})
-		}
-		return norm(t, q) - 1
-	}
-	hi := 1.0
-	for outside(hi) > 0 {
-		hi *= 4
-	}
-	kappa := root(0, hi, 0x1p-46, func(kappa float64) float64 { return -outside(kappa) })
-	scale := 1 / math.Max(1, 1+outside(kappa))
-	for j, v := range w {
-		shift := kappa * math.Pow(t[j], q-1)
-		for i, x := range v {
-			v[i] = scale * math.Max(0, x-shift)
-		}
-	}
-}
-
-// excess is Σ max(0, v_i − shift).
-func excess(v []float64, shift float64) (s float64) {
-	for _, x := range v {
-		s += math.Max(0, x-shift)
-	}
-	return s
-}
-
-// root is where |f| ≤ tol for the continuous f, which is not positive at lo and not
-// negative at hi, or as near as rounding allows: the Illinois method, kept from steps that
-// do not halve the bracket in three.
-func root(lo, hi, tol float64, f func(float64) float64) float64 {
-	flo, fhi := f(lo), f(hi)
-	for k := 1; k < 200 && -flo > tol && fhi > tol; k++ {
-		x := lo + (hi-lo)/2
-		if s := lo - flo*(hi-lo)/(fhi-flo); k%3 > 0 && s > lo && s < hi {
-			x = s
-		}
-		if !(x > lo && x < hi) {
-			break
-		}
-		switch v := f(x); {
-		case math.Abs(v) <= tol:
-			return x
-		case v < 0:
-			lo, flo, fhi = x, v, fhi/2
-		default:
-			hi, fhi, flo = x, v, flo/2
-		}
-	}
-	if -flo <= tol {
-		return lo
-	}
-	return hi
 }

@@ -16,10 +16,24 @@ func checkUplo(ul gblas.Uplo) {
 	}
 }
 
-func checkSide(s gblas.Side) {
+// checkSided checks the m×n b and the triangle of a on one side of it, whose order it returns.
+func checkSided(s gblas.Side, ul gblas.Uplo, m, n int, a []float64, lda int, b []float64, ldb int) (order int) {
 	if s != gblas.Left && s != gblas.Right {
 		panic("blas: illegal side")
 	}
+	checkUplo(ul)
+	checkSizes(m, n)
+	order = m
+	if s == gblas.Right {
+		order = n
+	}
+	checkStride("A", lda, order)
+	checkStride("B", ldb, n)
+	if m > 0 && n > 0 {
+		checkLen("a", len(a), order, order, lda)
+		checkLen("b", len(b), m, n, ldb)
+	}
+	return order
 }
 
 func checkDiag(d gblas.Diag) {

@@ -66,6 +66,17 @@ func (e *double) douter(alpha float64, w, x []float64, n int, a []float64, ld, g
 	}
 }
 
+// scaleTo is beta·x, 0 for beta = 0 whatever x holds.
+func (e *double) scaleTo(beta float64, x []float64) {
+	switch beta {
+	case 0:
+		clear(x)
+	case 1:
+	default:
+		e.dscal(beta, x)
+	}
+}
+
 func (e *double) dscal(alpha float64, x []float64) {
 	for len(x) > vectorChunk {
 		e.scal(alpha, x[:vectorChunk])

@@ -56,31 +56,21 @@ func (b *BLAS) Dsymm(
 	s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64,
 	c []float64, ldc int,
 ) {
-	checkSide(s)
-	checkUplo(ul)
-	checkSizes(m, n)
-	order := m
-	if s == gblas.Right {
-		order = n
-	}
-	checkStride("A", lda, order)
-	checkStride("B", ldb, n)
+	order := checkSided(s, ul, m, n, a, lda, bb, ldb)
 	checkStride("C", ldc, n)
 	if m == 0 || n == 0 {
 		return
 	}
-	checkLen("a", len(a), order, order, lda)
-	checkLen("b", len(bb), m, n, ldb)
 	checkLen("c", len(c), m, n, ldc)
 	sym := factor{a, lda, symLower}
 	if ul == gblas.Upper {
 		sym.form = symUpper
 	}
 	if s == gblas.Left {
-		b.d.gemm(sym, factor{bb, ldb, byFree}, m, n, m, alpha, beta, c, ldc, whole)
+		b.d.gemm(sym, factor{bb, ldb, byFree}, m, n, order, alpha, beta, c, ldc, whole)
 		return
 	}
-	b.d.gemm(factor{bb, ldb, bySum}, sym, m, n, n, alpha, beta, c, ldc, whole)
+	b.d.gemm(factor{bb, ldb, bySum}, sym, m, n, order, alpha, beta, c, ldc, whole)
 }
 
 // Dsyrk computes one triangle of c = alpha·op(a)·op(a)ᵀ + beta·c.
@@ -173,22 +163,12 @@ func (e *double) tri(
 	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int, left, right func(t triangle, w int, b []float64, ldb int),
 ) {
-	checkSide(s)
-	checkUplo(ul)
 	checkTranspose(tA)
 	checkDiag(d)
-	checkSizes(m, n)
-	order := m
-	if s == gblas.Right {
-		order = n
-	}
-	checkStride("A", lda, order)
-	checkStride("B", ldb, n)
+	order := checkSided(s, ul, m, n, a, lda, b, ldb)
 	if m == 0 || n == 0 {
 		return
 	}
-	checkLen("a", len(a), order, order, lda)
-	checkLen("b", len(b), m, n, ldb)
 	switch alpha {
 	case 0:
 		scale(m, n, alpha, b, ldb, whole)

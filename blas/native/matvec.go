@@ -75,12 +75,7 @@ func (b *BLAS) Dgemv(
 	}
 	checkLen("a", len(a), m, n, lda)
 	xs, ys := gather(lenX, x, incX), gather(lenY, y, incY)
-	switch {
-	case beta == 0:
-		clear(ys)
-	case beta != 1:
-		e.dscal(beta, ys)
-	}
+	e.scaleTo(beta, ys)
 	switch {
 	case alpha == 0:
 	case tA == gblas.NoTrans && m*n < vectorElements: // no closure, hence no allocation

@@ -53,12 +53,7 @@ func (b *BLAS) Dsymv(
 		return
 	}
 	xs, ys := gather(n, x, incX), gather(n, y, incY)
-	switch {
-	case beta == 0:
-		clear(ys)
-	case beta != 1:
-		e.dscal(beta, ys)
-	}
+	e.scaleTo(beta, ys)
 	switch {
 	case alpha == 0:
 	case beta == 0 && symvGroups(n) == 1:

@@ -25,23 +25,7 @@ func reflector(alpha float64, x []float64) (beta, tau float64) {
 		scal(1/(alpha-beta), x)
 		return beta, tau
 	}
-	norm := level1.Dnrm2(len(x), x, 1)
-	if norm == 0 {
-		return alpha, 0
-	}
-	beta = -math.Copysign(math.Hypot(alpha, norm), alpha)
-	// Scale by powers of two until 1/(alpha−beta) is safe.
-	shift := 0
-	for math.Abs(beta) < 0x1p-969 {
-		scal(0x1p200, x)
-		alpha, beta, shift = alpha*0x1p200, beta*0x1p200, shift+200
-	}
-	if shift > 0 {
-		beta = -math.Copysign(math.Hypot(alpha, nrm2(x)), alpha)
-	}
-	tau = (beta - alpha) / beta
-	scal(1/(alpha-beta), x)
-	return math.Ldexp(beta, -shift), tau
+	return unblocked.Dlarfg(1+len(x), alpha, x, 1)
 }
 
 // block is a product of b reflections in compact form,
@@ -207,20 +191,12 @@ func (impl Implementation) Geqrf(a matrix, tau []float64) {
 func (impl Implementation) eachQRBlock(
 	a matrix, tau []float64, backward bool, vectors int, f func(h block, first int),
 ) {
-	m, k := a.Rows, len(tau)
-	size := min(max(vectors, qrBlock), applyBlock(m), k)
-	v, T, gram := make([]float64, size*m), make([]float64, size*size), zeros(size, size)
-	for at := 0; at < k; at += size {
-		i := at
-		if backward {
-			i = (k - 1 - at) / size * size
-		}
-		b := min(size, k-i)
-		V := head(v, b, m-i)
-		transpose(V, view(a, i, i, m-i, b))
+	m := a.Rows
+	size := min(max(vectors, qrBlock), applyBlock(m), len(tau))
+	impl.eachBlock(m, tau, 0, size, backward, make([]float64, size*(m+2*size)), func(V matrix, i int) {
+		transpose(V, view(a, i, i, m-i, V.Rows))
 		unitRows(V, V)
-		f(impl.newBlock(V, tau[i:i+b], head(T, b, b), gram), i)
-	}
+	}, f)
 }
 
 // Orgqr overwrites the m×n a, m ≥ n, by the first n columns of the product Q of the

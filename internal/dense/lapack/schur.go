@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/iokl/iokl/internal/base/par"
@@ -24,23 +23,17 @@ func (impl Implementation) Schur(a, q matrix) error {
 	if n == 0 {
 		return nil
 	}
-	top := 0.0
 	for i := range n {
 		if !finite(row(a, i)) {
 			return notFinite(n)
 		}
-		top = max(top, floats.Norm(row(a, i), math.Inf(1)))
 	}
-	exponent := 0
-	if top > schurLarge || top < 1/schurLarge && top > 0 { // products of elements would overflow, or vanish
-		_, exponent = math.Frexp(top)
-		scaleRows(-exponent, a)
-	}
+	exp := normalize(a) // else products of elements may overflow, or vanish
 	impl.Hessenberg(a, q)
 	s := &schur{impl: impl, h: a, q: q}
 	converged := s.iterate()
-	if exponent != 0 {
-		scaleRows(exponent, a)
+	for i := range n {
+		scaleBy(exp, row(a, i))
 	}
 	if !converged {
 		return fmt.Errorf("%w: Schur form of order %d", ErrNoConvergence, n)
@@ -48,19 +41,11 @@ func (impl Implementation) Schur(a, q matrix) error {
 	return nil
 }
 
-// scaleRows multiplies a by a power of two.
-func scaleRows(exp int, a matrix) {
-	for i := range a.Rows {
-		scaleBy(exp, row(a, i))
-	}
-}
-
 const (
-	schurLarge  = 1e140 // elements up to this size, and from its inverse, are taken as they are
-	schurSmall  = 64    // active blocks up to this order are finished without multishift sweeps
-	schurTries  = 30    // sweeps for each eigenvalue, at most, over the whole iteration
-	schurStrip  = 256   // rows or columns that a window is applied to at a time, which stay in the second-level cache
-	schurNibble = 14    // percent of the window that early deflation must find to be tried again at once
+	schurSmall  = 64  // active blocks up to this order are finished without multishift sweeps
+	schurTries  = 30  // sweeps for each eigenvalue, at most, over the whole iteration
+	schurStrip  = 256 // rows or columns that a window is applied to at a time, which stay in the second-level cache
+	schurNibble = 14  // percent of the window that early deflation must find to be tried again at once
 )
 
 var unblocked gonum.Implementation

@@ -38,11 +38,11 @@ func (c cuppen) tridiagonalEigen(d, e []float64, Z matrix) error {
 	return nil
 }
 
+// scaleBy multiplies by 2ᵉ, which may itself be out of range.
 func scaleBy(exp int, xs ...[]float64) {
 	for _, x := range xs {
-		for i := range x {
-			x[i] = math.Ldexp(x[i], exp)
-		}
+		scal(math.Ldexp(1, exp/2), x)
+		scal(math.Ldexp(1, exp-exp/2), x)
 	}
 }
 
@@ -304,17 +304,11 @@ func (impl Implementation) product(a, b, dst matrix) {
 	impl.gemm(nt, nt, 1, a, b, 0, dst)
 }
 
-// sweepsEach bounds the QR sweeps for an eigenvalue, of which about two are needed.
-const sweepsEach = 30
-
 // implicitQR overwrites d by the eigenvalues, in no order, of the symmetric
 // tridiagonal matrix T = Q·diag(d)·Qᵀ with diagonal d and off-diagonal e, and Z by
-// Qᵀ·Z: implicit QR iterations with Wilkinson's shift (Golub and Van Loan, §8.3).
-// The elements are of order one at most; e is destroyed; work is scratch of 2n − 2 floats.
+// Qᵀ·Z. The rest is as for [IterateQR].
 func implicitQR(d, e []float64, Z matrix, work []float64) bool {
 	n := len(d)
-	c, s := work[:n-1], work[n-1:2*n-2]
-	sweeps := sweepsEach * n
 	for lo, hi := 0, 0; lo < n; lo, hi = hi+1, hi+1 {
 		for hi < n-1 && !decoupled(d, e, hi) {
 			hi++
@@ -323,22 +317,42 @@ func implicitQR(d, e []float64, Z matrix, work []float64) bool {
 		if math.Abs(d[lo]) < math.Abs(d[hi]) {
 			reverse(d[lo:hi+1], e[lo:hi], view(Z, lo, 0, hi+1-lo, Z.Cols))
 		}
-		for end := hi; end > lo; {
-			first := end
-			for first > lo && !decoupled(d, e, first-1) {
-				first--
-			}
-			if first == end {
-				end--
-				continue
-			}
-			if sweeps--; sweeps < 0 {
-				return false
-			}
-			m := end - first
-			qrSweep(d[first:end+1], e[first:end], c[:m], s[:m])
-			vmath.Rotate(c[:m], s[:m], Z.Data[first*Z.Stride:], Z.Stride, Z.Cols)
+		if !IterateQR(d[lo:hi+1], e[lo:hi], work, func(first int, c, s []float64) {
+			vmath.Rotate(c, s, Z.Data[(lo+first)*Z.Stride:], Z.Stride, Z.Cols)
+		}) {
+			return false
 		}
+	}
+	return true
+}
+
+// sweepsEach bounds the QR sweeps for an eigenvalue, of which about two are needed.
+const sweepsEach = 30
+
+// IterateQR overwrites d by the eigenvalues, in no order, of the symmetric tridiagonal
+// matrix with diagonal d and off-diagonal e: implicit QR iterations with Wilkinson's shift
+// (Golub and Van Loan, §8.3). rotate is called for each sweep with its rotations of the rows
+// first+k and first+k+1, as [vmath.Rotate] takes them. It reports whether the iterations converge.
+// The elements are of order one at most; e is destroyed; work is scratch of 2n − 2 floats.
+func IterateQR(d, e, work []float64, rotate func(first int, c, s []float64)) bool {
+	n := len(d)
+	c, s := work[:n-1], work[n-1:2*n-2]
+	sweeps := sweepsEach * n
+	for end := n - 1; end > 0; {
+		first := end
+		for first > 0 && !decoupled(d, e, first-1) {
+			first--
+		}
+		if first == end {
+			end--
+			continue
+		}
+		if sweeps--; sweeps < 0 {
+			return false
+		}
+		m := end - first
+		qrSweep(d[first:end+1], e[first:end], c[:m], s[:m])
+		rotate(first, c[:m], s[:m])
 	}
 	return true
 }

@@ -4,7 +4,6 @@ package lapack
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
@@ -72,7 +71,7 @@ func (impl Implementation) SVD(a matrix, s []float64, u, vt matrix) error {
 // singularValues computes the singular values of the square a, which is destroyed.
 func (impl Implementation) singularValues(a matrix, s []float64) error {
 	n := a.Rows
-	exp := normExponent(a)
+	exp := normalize(a)
 	b := impl.bidiagonalize(a)
 	copy(s, b.d)
 	if !(gonum.Implementation{}).Dbdsqr(blas.Upper, n, 0, 0, 0, s, b.e[:n-1], nil, 1, nil, 1, nil, 1,
@@ -81,17 +80,6 @@ func (impl Implementation) singularValues(a matrix, s []float64) error {
 	}
 	scaleBy(exp, s[:n])
 	return nil
-}
-
-// normExponent multiplies a by 2⁻ᵉ so that its Frobenius norm is in [½,1), and returns e.
-func normExponent(a matrix) int {
-	norm := 0.0
-	for i := range a.Rows {
-		norm = math.Hypot(norm, nrm2(row(a, i)))
-	}
-	_, exp := math.Frexp(norm)
-	scaleRows(-exp, a)
-	return exp
 }
 
 // squareSVD is SVD of a square a, by way of an upper bidiagonal B where it is not small.
@@ -109,7 +97,7 @@ func (impl Implementation) squareSVD(a matrix, s []float64, u, vt matrix) error 
 		}
 		return nil
 	}
-	exp := normExponent(a)
+	exp := normalize(a)
 	b := impl.bidiagonalize(a)
 	U, V := zeros(n, n), zeros(n, n) // singular vectors as rows
 	c := newCuppen(impl, n)

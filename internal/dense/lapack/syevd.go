@@ -23,13 +23,13 @@ func (impl Implementation) Syevd(a matrix, w []float64) error {
 	if n == 0 {
 		return nil
 	}
-	scale := normalize(a)
 	if n <= qrIteration {
-		return syev(a, w, scale)
+		return syev(a, w)
 	}
+	mirror(a)
+	exp := normalize(a)
 	s := newEigenScratch(n)
 	defer s.release()
-	mirror(a)
 	impl.reduce(a, w, s.e, s.tau, s.work)
 	c := cuppenOn(impl, s.order[:n], s.work)
 	if err := c.tridiagonalEigen(w, s.e, s.Z); err != nil {
@@ -40,8 +40,9 @@ func (impl Implementation) Syevd(a matrix, w []float64) error {
 		impl.applyRight(h, true, view(s.Z, 0, first, n, n-first), W)
 	})
 	for j, r := range c.order {
-		c.z[j] = w[r] * scale
+		c.z[j] = w[r]
 	}
+	scaleBy(exp, c.z)
 	copy(w, c.z)
 	columnsFromRows(a, s.Z, c.order)
 	return nil
@@ -88,8 +89,8 @@ func (s *eigenScratch) release() {
 // qrIteration is the order up to which Syevd is gonum's Dsyev.
 const qrIteration = 24
 
-// syev is Syevd by gonum's Dsyev; scale undoes that of a.
-func syev(a matrix, w []float64, scale float64) error {
+// syev is Syevd by gonum's Dsyev, which scales too.
+func syev(a matrix, w []float64) error {
 	n := a.Rows
 	for i := range n {
 		if !finite(row(a, i)[:i+1]) {
@@ -100,7 +101,6 @@ func syev(a matrix, w []float64, scale float64) error {
 	if !(gonum.Implementation{}).Dsyev(lapack.EVCompute, blas.Lower, n, a.Data, a.Stride, w, work, len(work)) {
 		return fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
 	}
-	scal(scale, w)
 	return nil
 }
 
@@ -110,9 +110,9 @@ func (impl Implementation) Syevals(a matrix, w []float64) error {
 	if n == 0 {
 		return nil
 	}
-	scale := normalize(a)
-	e, tau := make([]float64, n), make([]float64, n)
 	mirror(a)
+	exp := normalize(a)
+	e, tau := make([]float64, n), make([]float64, n)
 	if n >= TwoStageFrom {
 		impl.twoStage(a, w, e[:n-1], tau[:n-1])
 	} else {
@@ -124,35 +124,26 @@ func (impl Implementation) Syevals(a matrix, w []float64) error {
 	if !(gonum.Implementation{}).Dsteqr(lapack.EVCompNone, n, w, e, nil, 1, nil) {
 		return fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
 	}
-	scal(scale, w)
+	scaleBy(exp, w)
 	return nil
 }
 
-// normalize multiplies the lower triangle of a by a power of two when its
-// largest element is near the ends of the floating-point range, and returns the
-// factor that undoes it.
-func normalize(a matrix) float64 {
-	var sum, top float64
+// normalize multiplies a by 2⁻ᵉ so that its largest element is of order one, and returns e.
+func normalize(a matrix) int {
+	top := 0.0
 	for i := range a.Rows {
-		r := row(a, i)[:i+1]
-		sum += dot(r, r)
-	}
-	if sum > 1e-240 && sum < 1e240 {
-		return 1
-	}
-	for i := range a.Rows {
-		for _, v := range row(a, i)[:i+1] {
+		for _, v := range row(a, i) {
 			top = max(top, math.Abs(v))
 		}
 	}
-	if !(top > 0) || math.IsInf(top, 0) || top > 1e-120 && top < 1e120 {
-		return 1
-	}
 	_, exp := math.Frexp(top)
-	for i := range a.Rows {
-		scaleBy(-exp, row(a, i)[:i+1])
+	if -16 < exp && exp < 16 {
+		return 0
 	}
-	return math.Ldexp(1, exp)
+	for i := range a.Rows {
+		scaleBy(-exp, row(a, i))
+	}
+	return exp
 }
 
 func notFinite(n int) error {
@@ -264,7 +255,18 @@ func (impl Implementation) reduceColumn(a matrix, i0, j int, P matrix, d, e, tau
 func (impl Implementation) eachRowBlock(
 	a matrix, tau []float64, shift, size int, backward bool, work []float64, f func(h block, first int),
 ) {
-	n, k := a.Rows, len(tau)
+	impl.eachBlock(a.Rows, tau, shift, size, backward, work, func(V matrix, i int) {
+		unitRows(V, view(a, i, i+shift, V.Rows, V.Cols))
+	}, f)
+}
+
+// eachBlock calls f on the compact blocks of at most size reflections of order n and the first row each acts on, which
+// is shift more than the number i of its first reflection. load writes the vectors from number i on to the rows of V.
+func (impl Implementation) eachBlock(
+	n int, tau []float64, shift, size int, backward bool, work []float64, load func(V matrix, i int),
+	f func(h block, first int),
+) {
+	k := len(tau)
 	size = min(size, k)
 	V, T, gram := work[:size*n], head(work[size*n:], size, size), head(work[size*(n+size):], size, size)
 	for at := 0; at < k; at += size {
@@ -272,11 +274,10 @@ func (impl Implementation) eachRowBlock(
 		if backward {
 			i = (k - 1 - at) / size * size
 		}
-		first := i + shift
 		b := min(size, k-i)
-		rows := head(V, b, n-first)
-		unitRows(rows, view(a, i, first, b, n-first))
-		f(impl.newBlock(rows, tau[i:i+b], view(T, 0, 0, b, b), gram), first)
+		rows := head(V, b, n-i-shift)
+		load(rows, i)
+		f(impl.newBlock(rows, tau[i:i+b], view(T, 0, 0, b, b), gram), i+shift)
 	}
 }
 

@@ -234,36 +234,27 @@ func Read(r io.Reader, available int64) (*Array, error) {
 		data = append(data, make([]float64, k)...)
 		h.Decode(data[len(data)-k:], buf)
 	}
-	if h.Fortran {
-		data = toRowMajor(data, h.Shape)
+	if h.Fortran && n > 0 {
+		columns := data
+		data = make([]float64, n)
+		toRowMajor(data, columns, h.Shape, 1)
 	}
 	return &Array{Shape: h.Shape, Data: data}, nil
 }
 
-// toRowMajor reorders elements whose first index varies fastest.
-func toRowMajor(f []float64, shape []int) []float64 {
-	out := make([]float64, len(f))
-	index := make([]int, len(shape))
-	strides := make([]int, len(shape))
-	s := 1
-	for d := len(shape) - 1; d >= 0; d-- {
-		strides[d] = s
-		s *= shape[d]
-	}
-	pos := 0
-	for _, v := range f {
-		out[pos] = v
-		for d := range shape {
-			index[d]++
-			pos += strides[d]
-			if index[d] < shape[d] {
-				break
-			}
-			pos -= strides[d] * shape[d]
-			index[d] = 0
+// toRowMajor writes to out the elements of f, where the first index varies fastest: those that differ by one in it are
+// step apart.
+func toRowMajor(out, f []float64, shape []int, step int) {
+	if len(shape) < 2 {
+		for i := range out {
+			out[i] = f[i*step]
 		}
+		return
 	}
-	return out
+	n := len(out) / shape[0]
+	for i := range shape[0] {
+		toRowMajor(out[i*n:(i+1)*n], f[i*step:], shape[1:], step*shape[0])
+	}
 }
 
 // WriteHeader writes the header of a C-ordered float64 array of the shape, padded

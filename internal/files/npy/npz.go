@@ -5,12 +5,8 @@ package npy
 import (
 	"archive/zip"
 	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/iokl/iokl/internal/files/zipfile"
@@ -22,52 +18,17 @@ type Archive struct {
 	members map[string]*zip.File
 }
 
-// maxDirectory is how many bytes the list of the members may take, 46 and more for each.
-const maxDirectory = 8 << 20
-
-// NewArchive opens the archive of size bytes in r. Members that share bytes or a name are an error.
+// NewArchive opens the archive of size bytes in r.
 func NewArchive(r io.ReaderAt, size int64) (*Archive, error) {
-	directory := &atMost{r, maxDirectory}
-	z, err := zipfile.Open(directory, size)
+	z, err := zipfile.Open(r, size)
 	if err != nil {
 		return nil, bad("no whole .npz archive (%v)", err)
 	}
-	directory.left = math.MaxInt64
 	a := &Archive{members: make(map[string]*zip.File, len(z.File))}
-	type span struct{ from, to int64 }
-	var spans []span
 	for _, f := range z.File {
-		at, err := f.DataOffset()
-		if err != nil || at > size || f.CompressedSize64 > uint64(size-at) ||
-			f.Method == zip.Store && f.CompressedSize64 != f.UncompressedSize64 {
-			return nil, bad("member %.99q does not lie in the archive", f.Name)
-		}
-		if a.members[f.Name] != nil {
-			return nil, bad("two members have the name %.99q", f.Name)
-		}
 		a.names, a.members[f.Name] = append(a.names, f.Name), f
-		spans = append(spans, span{at, at + int64(f.CompressedSize64)})
-	}
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	for k := 1; k < len(spans); k++ {
-		if spans[k].from < spans[k-1].to {
-			return nil, bad("members share bytes of the archive")
-		}
 	}
 	return a, nil
-}
-
-// atMost is a file of which no more bytes can be read than are left.
-type atMost struct {
-	io.ReaderAt
-	left int64
-}
-
-func (a *atMost) ReadAt(b []byte, at int64) (int, error) {
-	if a.left -= int64(len(b)); a.left < 0 {
-		return 0, errors.New("its list of members is too long")
-	}
-	return a.ReaderAt.ReadAt(b, at)
 }
 
 // Names lists the arrays, without ".npy", in the order of the archive.

@@ -40,11 +40,13 @@ func newNpyReader(s *source, opt Options) (Reader, error) {
 	if s.size >= 0 && s.size != need {
 		return nil, bad("%s: cut short or damaged: %d bytes where shape %v needs %d", s.name, s.size, h.Shape, need)
 	}
-	if s.size < 0 && h.Fortran && cols > 1 {
-		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or "+
-			"uncompressed", s.name)
+	if h.Fortran && cols > 1 && s.at == nil {
+		if s.at, s.size, err = s.whole(); err != nil {
+			return nil, err
+		}
+		h.Bytes = 0
 	}
-	if err := s.held.Add(2 * float64(cols) * float64(h.Size)); err != nil { // rows are read whole
+	if err := s.held.Add(float64(cols) * float64(2*h.Size+8)); err != nil { // rows are read whole
 		return nil, err
 	}
 	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols, opt: &opt}, opt)
@@ -54,9 +56,9 @@ func (r *npyReader) Names() []string { return nil }
 func (r *npyReader) Cols() int       { return r.cols }
 func (r *npyReader) Close() error    { return r.src.close() }
 
-// Rows is what the header says where the file's size bears it out.
+// Rows is what the header says where the file's size bears it out; where a checksum is to be verified, that is the end.
 func (r *npyReader) Rows() int {
-	if r.src.size < 0 {
+	if r.src.at == nil {
 		return -1
 	}
 	return r.rows
@@ -88,7 +90,7 @@ func (r *npyReader) Read(dst blas.General) (int, error) {
 	if err != nil {
 		r.err = err
 	}
-	if r.next += n; r.next == r.rows && r.src.size < 0 && r.err == nil {
+	if r.next += n; r.next == r.rows && r.src.at == nil && r.err == nil {
 		r.err = named(r.src.name, r.src.end())
 	}
 	if n == 0 {

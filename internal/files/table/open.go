@@ -37,6 +37,7 @@ type source struct {
 	held  memory.Growing // by what is read, until close
 
 	part     string // of the file that is read: a sheet of a workbook, an array or file of an archive
+	npy      bool   // it is an array of an archive
 	rowsOnly bool   // rows are no lines: the text was made from another format
 }
 
@@ -91,20 +92,8 @@ func (c *chosen) Read(dst blas.General) (int, error) {
 }
 
 func (s *source) reader(opt Options) (Reader, error) {
-	switch kind(s) {
-	case ".npy":
+	if kind(s) == ".npy" {
 		return newNpyReader(s, opt)
-	case ".npz":
-		arr, err := s.array()
-		if err != nil {
-			return nil, err
-		}
-		_ = s.close()
-		name := s.name
-		if s.part != "" {
-			name += ":" + s.part
-		}
-		return fromArray(name, arr, opt)
 	}
 	file, err := s.records(opt, opt.named)
 	if err != nil {
@@ -183,17 +172,14 @@ func readArray(name string) (*npy.Array, error) {
 		return nil, err
 	}
 	defer func() { _ = s.close() }()
-	switch kind(s) {
-	case ".npy":
-		arr, err := npy.Read(s.r, s.size)
-		if err == nil {
-			err = s.end()
-		}
-		return arr, named(name, err)
-	case ".npz":
-		return s.array()
+	if kind(s) != ".npy" {
+		return nil, errNotArray
 	}
-	return nil, errNotArray
+	arr, err := npy.Read(s.r, s.size)
+	if err == nil {
+		err = s.end()
+	}
+	return arr, named(name, err)
 }
 
 // SplitMember takes the names FILE.npz:NAME, FILE.zip:NAME and FILE.xlsx:SHEET apart; of other names file is the whole.
@@ -204,27 +190,6 @@ func SplitMember(name string) (file, member string, ok bool) {
 		}
 	}
 	return name, "", false
-}
-
-// array reads an array of a .npz file: that of the name asked for, or the only one.
-func (s *source) array() (*npy.Array, error) {
-	at, size, err := s.whole()
-	if err != nil {
-		return nil, err
-	}
-	z, err := npy.NewArchive(at, size)
-	if err != nil {
-		return nil, named(s.name, err)
-	}
-	name, names := s.part, z.Names()
-	if name == "" && len(names) != 1 {
-		return nil, bad("%s: has the arrays %s: choose one as %s:NAME", s.name, strings.Join(names, ", "), s.name)
-	}
-	if name == "" {
-		name = names[0]
-	}
-	arr, err := z.Array(name)
-	return arr, named(s.name, err)
 }
 
 // named puts the file before what was found in reading it.
@@ -242,19 +207,6 @@ func (s *source) end() error {
 		err = fmt.Errorf("%d bytes follow the array", n)
 	}
 	return err
-}
-
-// fromArray makes a table of a one- or two-dimensional array.
-func fromArray(name string, arr *npy.Array, opt Options) (Reader, error) {
-	rows, cols, err := flat(name, arr.Shape)
-	if err != nil {
-		return nil, err
-	}
-	a := blas.General{Rows: rows, Cols: cols, Stride: cols, Data: arr.Data}
-	if _, err := finiteRows(name, a, 0, &opt); err != nil {
-		return nil, err
-	}
-	return choosing(&matrix{data: a}, opt)
 }
 
 // flat gives the rows and columns of a table of that shape; one dimension is a column.
@@ -321,7 +273,7 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 		s.at, s.size = f, info.Size()
 	}
 	if err == nil && strings.EqualFold(filepath.Ext(name), ".zip") {
-		err = s.unzip()
+		err = s.unzip("file", "")
 	}
 	if err == nil {
 		err = s.decode()
@@ -349,28 +301,33 @@ func (l *lasting) Read(b []byte) (n int, err error) {
 
 func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(&lasting{r: r}, 1<<16) }
 
-// unzip turns an archive into its only file, or into the one that was named.
-func (s *source) unzip() error {
+// unzip turns an archive into its only file, or into the one that was named, without the ending of all that count.
+func (s *source) unzip(what, ending string) error {
 	data, size, err := s.whole()
 	if err != nil {
 		return err
 	}
 	z, err := zipfile.Open(data, size)
 	if err != nil {
-		return bad("%s: %v", s.name, err)
+		return bad("%s: no whole %s archive: %v", s.name, filepath.Ext(s.name), err)
 	}
 	var names []string
 	for _, f := range z.File {
-		if !f.FileInfo().IsDir() {
-			names = append(names, f.Name)
+		if name, ok := strings.CutSuffix(f.Name, ending); ok && !f.FileInfo().IsDir() {
+			names = append(names, name)
 		}
 	}
 	if s.part == "" && len(names) == 1 {
 		s.part = names[0]
 	}
-	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == s.part })
+	at := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == s.part+ending })
 	if at < 0 {
-		return bad("%s: has the files %s: choose one as %s:NAME", s.name, strings.Join(names, ", "), s.name)
+		lacks := ""
+		if s.part != "" {
+			lacks = fmt.Sprintf("no %s %q, it ", what, s.part)
+		}
+		have := strings.Join(names, ", ")
+		return bad("%s: %shas the %ss %s: choose one as %s:NAME", s.name, lacks, what, have, s.name)
 	}
 	r, err := z.File[at].Open()
 	if err != nil {
@@ -380,7 +337,7 @@ func (s *source) unzip() error {
 	return nil
 }
 
-// decode puts readers of gzip and of UTF-16 in front where the first bytes ask for them.
+// decode puts readers of gzip and of UTF-16 in front where the first bytes ask for them, and opens an array of a .npz.
 func (s *source) decode() error {
 	head, _ := s.r.Peek(2)
 	if packed := strings.HasSuffix(strings.ToLower(s.name), ".gz"); packed || string(head) == "\x1f\x8b" {
@@ -395,6 +352,9 @@ func (s *source) decode() error {
 	if ok {
 		text := unicode.UTF16(order, unicode.UseBOM).NewDecoder()
 		s.r, s.at, s.size = buffered(transform.NewReader(s.r, text)), nil, -1
+	}
+	if s.npy = kind(s) == ".npz"; s.npy {
+		return s.unzip("array", ".npy")
 	}
 	return nil
 }
@@ -431,6 +391,9 @@ func (s *source) whole() (at io.ReaderAt, size int64, err error) {
 
 // kind is the extension that says how to read s, "" for CSV.
 func kind(s *source) string {
+	if s.npy {
+		return ".npy"
+	}
 	name := strings.TrimSuffix(strings.ToLower(s.name), ".gz")
 	switch ext := filepath.Ext(name); ext {
 	case ".npy", ".npz", ".parquet", ".json":

@@ -244,27 +244,6 @@ func read(r Reader, block blas.General) (int, error) {
 	return k, err
 }
 
-// matrix serves one that is read already.
-type matrix struct {
-	data blas.General
-	next int
-}
-
-func (m *matrix) Names() []string { return nil }
-func (m *matrix) Cols() int       { return m.data.Cols }
-func (m *matrix) Rows() int       { return m.data.Rows }
-func (m *matrix) Close() error    { return nil }
-
-func (m *matrix) Read(dst blas.General) (int, error) {
-	k := min(dst.Rows, m.data.Rows-m.next)
-	if k == 0 {
-		return 0, io.EOF
-	}
-	blas.Copy(blas.View(dst, 0, 0, k, dst.Cols), blas.View(m.data, m.next, 0, k, dst.Cols))
-	m.next += k
-	return k, nil
-}
-
 // blank reports whether the row counts as missing.
 func (opt *Options) blank(row int) bool { return opt.Blank != nil && opt.Blank(row) }
 

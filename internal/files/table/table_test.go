@@ -245,8 +245,11 @@ func TestBlocks(t *testing.T) {
 		"csv":     file(t, "a.csv", text.String()),
 		"npy":     file(t, "a.npy", npyBytes([]int{rows, cols}, data...)),
 		"npy.gz":  file(t, "a.npy.gz", gz(npyBytes([]int{rows, cols}, data...))),
+		"npz":     npz(t, map[string]npy.Array{"a": {Shape: []int{rows, cols}, Data: data}}),
 		"fortran": file(t, "a.npy", fbytes),
 		"parquet": parquetFile(t, want),
+
+		"fortran.gz": file(t, "a.npy.gz", gz(fbytes)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Open(path, Options{})

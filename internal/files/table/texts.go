@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/iokl/iokl/internal/base/memory"
 	"github.com/iokl/iokl/schema"
 )
 
@@ -20,11 +19,8 @@ var ErrNotText = errors.New("not a text file")
 
 // Texts hands out the rows of a file as text.
 type Texts struct {
-	Names []string // of the columns that are read, nil where there are none
-	file  records
-	held  *memory.Growing // by ReadText
-	cells []cell
-	words column // of words that mean a missing cell
+	Names  []string // of the columns that are read, nil where there are none
+	reader *textReader
 }
 
 // OpenText opens a file for the cells of the chosen columns as text, trimmed, and missing ones as "". Where opt.Types
@@ -45,47 +41,38 @@ func OpenText(name string, opt Options) (*Texts, error) {
 }
 
 func newTexts(s *source, opt Options) (*Texts, error) {
-	if k := kind(s); k == ".npy" || k == ".npz" {
+	if k := kind(s); k == ".npy" {
 		return nil, fmt.Errorf("%s is %s: %w", s.name, k, ErrNotText)
 	}
 	named := opt.named
 	if !opt.Types && opt.Header == HeaderAuto {
 		named = namesNumbers
 	}
-	opt.Types = true
+	opt.Types, opt.Schema = true, nil
 	file, err := s.records(opt, named)
 	if err != nil {
 		return nil, err
 	}
-	names, cols := file.columns()
-	idx, err := opt.choose(names, cols)
+	r, err := newTextReader(s, file, opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := file.choose(idx, nil); err != nil {
-		return nil, err
-	}
-	if err := s.held.Add(columnBytes * float64(len(idx))); err != nil {
-		return nil, err
-	}
-	words := column{Column: schema.Column{NA: opt.NA}}
-	return &Texts{
-		Names: namesAt(names, idx), file: file, held: &s.held, cells: make([]cell, len(idx)), words: words,
-	}, nil
+	return &Texts{r.names, r}, nil
 }
 
 // Next is the next row; io.EOF ends them.
 func (t *Texts) Next() ([]string, error) {
-	if err := t.file.next(t.cells); err != nil {
+	r := t.reader
+	if err := r.file.next(r.cells); err != nil {
 		return nil, err
 	}
-	row := make([]string, len(t.cells))
-	for k, x := range t.cells {
+	row := make([]string, len(r.cells))
+	for k, x := range r.cells {
 		switch {
-		case t.words.lacks(x):
+		case r.columns[k].lacks(x):
 		case x.text != "" || math.IsNaN(x.number):
 			row[k] = strings.Clone(x.text) // that of a whole line is not kept for a cell
-		case t.file.kind(k) == schema.Date:
+		case r.file.kind(k) == schema.Date:
 			row[k] = schema.AsDate(x.number)
 		default:
 			row[k] = strconv.FormatFloat(x.number, 'f', -1, 64)
@@ -95,7 +82,7 @@ func (t *Texts) Next() ([]string, error) {
 }
 
 // Close closes the file.
-func (t *Texts) Close() error { return t.file.close() }
+func (t *Texts) Close() error { return t.reader.file.close() }
 
 // ReadText reads all rows; see [OpenText].
 func ReadText(name string, opt Options) (header []string, records [][]string, err error) {
@@ -116,7 +103,7 @@ func ReadText(name string, opt Options) (header []string, records [][]string, er
 		for _, cell := range row {
 			bytes += cellBytes + len(cell)
 		}
-		if err := t.held.Add(float64(bytes)); err != nil {
+		if err := t.reader.held.Add(float64(bytes)); err != nil {
 			return nil, nil, err
 		}
 		records = append(records, row)
