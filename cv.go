@@ -134,7 +134,7 @@ func (r *CVResult) Fit(ctx context.Context) (*Model, error) {
 
 // bestOptions is the options with the kernels, norm, τ and λ of the best point.
 func (r *CVResult) bestOptions() checked {
-	if r == nil || r.data == nil {
+	if r == nil || r.data.Learnable == nil {
 		panic("iokl: a CVResult that no cross-validation returned")
 	}
 	p, opt := r.Chosen(), r.opt

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -55,11 +54,11 @@ func (data Data) open(ctx context.Context, opt Options, compare bool) (learn.Dat
 			rows, _ = dims(data.Grams[0])
 		}
 		if len(data.Labels) != rows {
-			return nil, checked{}, fault.Input("%d rows of inputs and %d labels", rows, len(data.Labels))
+			return learn.Data{}, checked{}, fault.Input("%d rows of inputs and %d labels", rows, len(data.Labels))
 		}
 		data.Y, names = OneHot(seenLabels(data.Labels, opt.Weights))
 		if len(names) < 2 {
-			return nil, checked{}, fault.Input("%d samples of one class: there is nothing to tell apart", rows)
+			return learn.Data{}, checked{}, fault.Input("%d samples of one class: there is nothing to tell apart", rows)
 		}
 		if opt.OutputNames == nil {
 			opt.OutputNames = names
@@ -80,14 +79,14 @@ func (opt Options) openTable(X, Y mat.Matrix, classes []string) (learn.Data, che
 	x := raw(X)
 	t, c, err := opt.targets(x, raw(Y), false, classes)
 	if err != nil {
-		return nil, c, err
+		return learn.Data{}, c, err
 	}
 	so := c.samples()
 	if rows := columns.Observed(t.y); len(rows) < t.y.Rows && x.Rows == t.y.Rows {
 		l := t.y.Rows - len(t.without)
 		if len(rows) < 2 {
-			return nil, c, fault.Input("targets are observed in %d of %d rows: that is not enough to learn from",
-				len(rows), l)
+			return learn.Data{}, c, fault.Input("targets are observed in %d of %d rows: that is not enough to learn "+
+				"from", len(rows), l)
 		}
 		if len(rows) < l {
 			so.Columns.Notes = append(so.Columns.Notes,
@@ -108,14 +107,14 @@ func (opt Options) openTable(X, Y mat.Matrix, classes []string) (learn.Data, che
 		so.Columns.Notes = slices.Concat(so.Columns.Notes, inputs, targets)
 	}
 	d, err := samples.NewRows(x, y, w, so)
-	return d, c, err
+	return d.Data(), c, err
 }
 
 // openGrams makes data of Gram matrices.
 func (opt Options) openGrams(ctx context.Context, grams []mat.Matrix, Y mat.Matrix) (learn.Data, checked, error) {
 	t, c, err := opt.targets(blas.General{}, raw(Y), true, nil)
 	if err != nil {
-		return nil, c, err
+		return learn.Data{}, c, err
 	}
 	c.Kernels, c.CV.Kernels = nil, nil
 	Ks := raws(grams)
@@ -129,7 +128,7 @@ func (opt Options) openGrams(ctx context.Context, grams []mat.Matrix, Y mat.Matr
 		t.take(rows, &c.CV)
 	}
 	d, err := samples.NewGrams(ctx, Ks, t.y, t.w, c.samples())
-	return d, c, err
+	return d.Data(), c, err
 }
 
 // openRows reads rows into sums, apart for the folds in which settings are compared. The checkpoint is that of the
@@ -139,19 +138,19 @@ func (opt Options) openRows(ctx context.Context, rows stream.Rows, compare bool)
 	if compare {
 		var err error
 		if folds, err = opt.streamFolds(); err != nil {
-			return nil, checked{}, err
+			return learn.Data{}, checked{}, err
 		}
 		// For the choice on some of the rows, that on the sums, and the fit: reading takes what it takes.
 		opt.Budget /= 3
 		if opt.Kernels == nil && rows.Ranks == nil && opt.Checkpoint == "" {
 			if err := opt.chooseFeatures(ctx, rows, folds); err != nil {
-				return nil, checked{}, err
+				return learn.Data{}, checked{}, err
 			}
 		}
 	}
 	c, err := opt.checkStream()
 	if err != nil {
-		return nil, c, err
+		return learn.Data{}, c, err
 	}
 	if len(c.Kernels) == 0 {
 		c.Kernels = DefaultStreamKernels()
@@ -161,7 +160,7 @@ func (opt Options) openRows(ctx context.Context, rows stream.Rows, compare bool)
 		FoldGroups: c.CV.Groups, Checkpoint: c.Checkpoint,
 	})
 	c.Checkpoint, c.ranks = "", rows.Ranks
-	return d, c, err
+	return d.Data(), c, err
 }
 
 // streamFolds is the number of folds in which a stream compares settings.
@@ -215,7 +214,7 @@ func (opt *Options) chooseFeatures(ctx context.Context, rows stream.Rows, folds 
 	own.CV = own.CV.ForFit(s.Sample.Rows)
 	env := own.env()
 	env.Say("choosing kernels on %d of %d samples", s.Sample.Rows, l)
-	r, err := own.crossValidate(ctx, part, false)
+	r, err := own.crossValidate(ctx, part.Data(), false)
 	if err != nil {
 		return err
 	}
@@ -235,36 +234,4 @@ func (opt *Options) chooseFeatures(ctx context.Context, rows stream.Rows, folds 
 		opt.CV.Lambdas = choose.LambdasAround(p.Lambda, float64(l)/float64(s.Sample.Rows))
 	}
 	return nil
-}
-
-// alive panics on a nil context, which nothing below looks for.
-func alive(ctx context.Context) {
-	if ctx == nil {
-		panic("iokl: a nil context")
-	}
-}
-
-// dims are those of m, 0×0 for nil and nil pointers.
-func dims(m mat.Matrix) (r, c int) {
-	if v := reflect.ValueOf(m); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return 0, 0
-	}
-	return m.Dims()
-}
-
-// raw is m as a row-major matrix, empty for nil; it may share m's memory.
-func raw(m mat.Matrix) blas.General {
-	r, c := dims(m)
-	if r == 0 || c == 0 {
-		return blas.General{}
-	}
-	return blas.Raw(m)
-}
-
-func raws(ms []mat.Matrix) []blas.General {
-	list := make([]blas.General, len(ms))
-	for j, m := range ms {
-		list[j] = raw(m)
-	}
-	return list
 }

@@ -19,7 +19,7 @@ import (
 
 // fit closes what the options leave open and learns from the data.
 func (opt checked) fit(ctx context.Context, d learn.Data) (m *Model, err error) {
-	memory := d.Abilities().InMemory
+	memory := d.Parts
 	ctx, work := phase.Counting(ctx)
 	defer func() {
 		if m != nil && memory != nil {
@@ -143,15 +143,14 @@ func (opt checked) crossValidate(ctx context.Context, d learn.Data, ofFit bool) 
 // withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
 // all of them uses them up.
 func (opt *checked) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
-	f := d.Abilities().Folded
-	if f == nil || opt.IntervalFolds < 1 {
+	if d.Folded == nil || opt.IntervalFolds < 1 {
 		return nil, nil
 	}
 	method := opt.method()
 	method.Say("learning without each of %d folds", opt.IntervalFolds)
 	in, cancel := phase.Share(ctx, 1-fitShare)
 	defer cancel()
-	folds, err := method.WithoutFolds(in, f, opt.setting(), opt.IntervalFolds)
+	folds, err := method.WithoutFolds(in, d, opt.setting(), opt.IntervalFolds)
 	if in.Err() != nil {
 		return nil, nil // the fit to all rows is still the result
 	}
@@ -169,8 +168,7 @@ func (opt *checked) refitsFolds() bool {
 // asked for or several quantiles are learned, or at the weights and L of m where it could not be told later from what
 // m keeps. There are none where the folds that chose the setting tell it.
 func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
-	parts := d.Abilities().InMemory
-	if parts == nil || opt.IntervalFolds < 0 || m != nil && m.cert.Samples != size(d) {
+	if d.Parts == nil || opt.IntervalFolds < 0 || m != nil && m.cert.Samples != size(d) {
 		return nil, nil
 	}
 	folding := learn.Folding{
@@ -187,7 +185,7 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 		case len(l.Out.Quantiles) < 2:
 			method := opt.method()
 			method.Say("predicting each of %d folds from the others", folding.Folds)
-			folds, err := method.HoldFolds(ctx, parts, opt.setting(), l, m.cert.Lambda*float64(m.cert.Samples), folding)
+			folds, err := method.HoldFolds(ctx, d, opt.setting(), l, m.cert.Lambda*float64(m.cert.Samples), folding)
 			if errors.Is(err, fault.ErrInput) {
 				method.Say("no held-out predictions are kept: %v", err)
 				return nil, nil
@@ -202,7 +200,7 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 		return nil, err
 	}
 	atOnce := max(1, min(par.Threads(), int(float64(env.Limit())/max(plan.Bytes, 1))))
-	folds, err := learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data,
+	folds, err := learn.OutOfFold(ctx, d, folding, atOnce, func(ctx context.Context, d learn.Data,
 		rows []int,
 	) (*model.Model, error) {
 		sub := *opt
@@ -225,10 +223,4 @@ func (opt *checked) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]mo
 		return nil, nil
 	}
 	return folds, err
-}
-
-// size is the number of samples of d.
-func size(d learn.Data) int {
-	l, _ := d.Size()
-	return l
 }

@@ -23,11 +23,10 @@ const noiseRounds = 2
 // solveNoisy is solve with targets weighted by 1/σ̂²(x). σ̂² is learned from the errors of models without each fold,
 // the first of which weigh all targets alike. k folds are the same in all rounds.
 func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error) {
-	given := d.Abilities().Table
-	if given == nil {
+	if d.Table == nil {
 		return nil, fault.Input("the noise is learned for rows in memory")
 	}
-	rows := given
+	rows := d
 	keep, method := opt.IntervalFolds, opt.method()
 	opt.LearnNoise, opt.oneSetting, opt.IntervalFolds = false, true, max(keep, 0)
 	var spread *model.Model
@@ -35,7 +34,7 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 	defer cancel()
 	for round := range noiseRounds {
 		method.Say("learning the noise, round %d of %d", round+1, noiseRounds)
-		known, weighed, err := opt.noise(in, given, rows)
+		known, weighed, err := opt.noise(in, d, rows)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			break
 		}
@@ -55,7 +54,7 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 		if l.Spread = spread; l.Folds == nil {
 			spread.Folds = nil
 		}
-		_, _, W := given.Matrices() // what the noise makes of these is told by spread
+		_, _, W := d.Table.Matrices() // what the noise makes of these is told by spread
 		of := func(rows []int) blas.General {
 			if W.Data == nil {
 				return W
@@ -80,14 +79,14 @@ func (opt checked) solveNoisy(ctx context.Context, d learn.Data) (*Model, error)
 // noise learns the deviations of the noise from the errors of models without each fold of the rows, and weighs the
 // given ones by them.
 func (opt *checked) noise(
-	ctx context.Context, given, rows learn.Table,
-) (spread *model.Model, weighed learn.Table, err error) {
+	ctx context.Context, given, rows learn.Data,
+) (spread *model.Model, weighed learn.Data, err error) {
 	folds, err := opt.outOfFold(ctx, rows, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, weighed, err
 	}
 	if spread, err = opt.spread(ctx, given, model.Join(folds, opt.Seed)); err != nil {
-		return nil, nil, err
+		return nil, weighed, err
 	}
 	weighed, err = opt.weighed(ctx, given, spread)
 	return spread, weighed, err
@@ -95,7 +94,7 @@ func (opt *checked) noise(
 
 // spread learns the logarithm of the squared errors of held-out rows as a function of the inputs of d. Its model keeps
 // models without the same folds, and is shifted so that squared errors have the mean that it tells.
-func (opt *checked) spread(ctx context.Context, d learn.Table, held *model.HeldOut) (*model.Model, error) {
+func (opt *checked) spread(ctx context.Context, d learn.Data, held *model.HeldOut) (*model.Model, error) {
 	asked := opt.Options
 	if opt.compared != nil {
 		asked = opt.compared.asked.Options
@@ -117,14 +116,14 @@ func (opt *checked) spread(ctx context.Context, d learn.Table, held *model.HeldO
 		return nil, err
 	}
 	c.oneSetting = true
-	X, Y, W := d.Matrices()
+	X, Y, W := d.Table.Matrices()
 	so := c.samples()
-	so.Content = d.Content() // for the same folds
+	so.Content = d.Parts.Content() // for the same folds
 	data, err := samples.NewRows(X, learn.LogSquares(held, Y, W), W, so)
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.fit(ctx, data)
+	m, err := c.fit(ctx, data.Data())
 	if err != nil {
 		return nil, err
 	}
@@ -135,15 +134,15 @@ func (opt *checked) spread(ctx context.Context, d learn.Table, held *model.HeldO
 
 // weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in
 // proportion to the variance, is then for the same prior of functions as where all weights are 1.
-func (opt *checked) weighed(ctx context.Context, d learn.Table, spread *model.Model) (learn.Table, error) {
-	X, Y, W := d.Matrices()
+func (opt *checked) weighed(ctx context.Context, d learn.Data, spread *model.Model) (learn.Data, error) {
+	X, Y, W := d.Table.Matrices()
 	sigma := blas.NewGeneral(Y.Rows, Y.Cols)
 	if err := spread.Deviations(ctx, sigma, X); err != nil {
-		return nil, err
+		return learn.Data{}, err
 	}
 	w, err := columns.Precision(sigma, Y, W, opt.columns().ScaleOutputs)
 	if err != nil {
-		return nil, err
+		return learn.Data{}, err
 	}
 	variance, cells := 0.0, 0.0
 	for _, v := range w.Data {
@@ -153,7 +152,7 @@ func (opt *checked) weighed(ctx context.Context, d learn.Table, spread *model.Mo
 	}
 	blas.Scal(variance/cells, w.Data)
 	columns.Multiply(w, W)
-	return d.Weighed(w)
+	return d.Table.Weighed(w)
 }
 
 // PredictNoise returns the standard deviation of the noise (t×n) at the rows of X, in the units of the targets, of a

@@ -1,4 +1,4 @@
-// This file predicts by a model, and scores predictions.
+// Predictions by a model, and their scores.
 
 package iokl
 

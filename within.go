@@ -54,7 +54,7 @@ func (opt *checked) timely(ctx, in context.Context, d learn.Data) (*Model, error
 	}
 	late := in.Err() != nil || errors.Is(err, context.DeadlineExceeded)
 	useless := m == nil || m.cert.RelativeGap >= 1
-	if late && useless && d.Abilities().InMemory != nil && !errors.Is(context.Cause(in), errDropped) {
+	if late && useless && d.Parts != nil && !errors.Is(context.Cause(in), errDropped) {
 		few := *opt
 		few.Tol, few.IntervalFolds, few.Global, few.LearnNoise = max(opt.Tol, defaults.CompareTol), -1, false, false
 		few.Checkpoint, few.Trace = "", nil
@@ -98,13 +98,12 @@ func (opt *checked) late(ctx context.Context, m *Model, err error) error {
 // time that is left.
 func (opt *checked) growing(ctx context.Context, d learn.Data, share float64) (*Model, error) {
 	end, bounded := ctx.Deadline()
-	memory := d.Abilities().InMemory
 	whole := func() (*Model, error) {
 		in, cancel := phase.Share(ctx, share)
 		defer cancel()
 		return opt.once(in, d)
 	}
-	if !bounded || memory == nil {
+	if !bounded || d.Parts == nil {
 		return whole()
 	}
 	var best *Model
@@ -121,7 +120,7 @@ func (opt *checked) growing(ctx context.Context, d learn.Data, share float64) (*
 		}
 		env := opt.env()
 		env.Say("learning from %d of %d samples, in case that there is no time for more", size, l)
-		m, err := opt.few(ctx, memory, slices.Sorted(slices.Values(order[:size])))
+		m, err := opt.few(ctx, d, slices.Sorted(slices.Values(order[:size])))
 		if m != nil && (best == nil || m.cert.RelativeGap <= usefulGap) {
 			best = m
 		}
@@ -138,9 +137,9 @@ func (opt *checked) growing(ctx context.Context, d learn.Data, share float64) (*
 }
 
 // few fits the setting to some of the samples, with the μ = λl of all.
-func (opt *checked) few(ctx context.Context, d learn.InMemory, rows []int) (*Model, error) {
+func (opt *checked) few(ctx context.Context, d learn.Data, rows []int) (*Model, error) {
 	l, _ := d.Size()
-	part, err := d.Few(rows)
+	part, err := d.Parts.Few(rows)
 	if err != nil {
 		return nil, err
 	}

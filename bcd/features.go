@@ -46,16 +46,16 @@ func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas
 	}
 	be = blas.Or(be)
 	packed := be.NewPacked(Gamma.Rows, blas.Float64)
-	packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
+	blas.PackSum(packed, []float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
 	gram := linop.NewGram(packed, be)
 	gram.SetWeights([]float64{1})
 	f.gamma = gram
 	return f
 }
 
-// NewFeaturesOperator is NewFeatures for a Γ too large to store, which gamma
-// multiplies by: every multiply of the solvers is one of gamma's. Iterative
-// Sylvester solvers are for it; an exact one asks gamma for all D columns.
+// NewFeaturesOperator is [NewFeatures] for a Γ too large to store, given as an operator. Every product of the solvers
+// with Γ is a call of gamma. Use it with an iterative Sylvester solver: a direct one multiplies all D columns of the
+// identity first.
 func NewFeaturesOperator(gamma linop.Operator, H blas.General, yy float64, l int, blocks []int) Space {
 	f := newFeatures(H, yy, l, blocks, gamma.Dim(), gamma.Dim())
 	f.gamma = gamma

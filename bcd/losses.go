@@ -205,20 +205,20 @@ func (f *fit) lossStep(
 	}, tol)
 }
 
-// LossStep is the C step of the product model by losses other than the squared one. It keeps factors of its systems and
-// how far kinks are rounded for the next fit.
+// LossStep is the C step of the product model for losses other than the squared one. It keeps the factors of its linear
+// systems, and the width by which kinks of the loss are smoothed, from one fit to the next.
 type LossStep struct {
 	newton  semismooth.Newton
 	systems sylvester.Solver
 	eta     known // to systems
 }
 
-// NewLossStep returns a C step that has kept nothing.
+// NewLossStep returns a C step for a first fit.
 func NewLossStep(cfg sylvester.Config) *LossStep {
 	return &LossStep{systems: reweighted(cfg)}
 }
 
-// Beside is a C step for the same kernels and another level, that begins with the rounding of s.
+// Beside returns a C step for the same kernels and another level of quantiles. It begins with the smoothing width of s.
 func (s *LossStep) Beside(cfg sylvester.Config) *LossStep {
 	cfg.Like = s.systems
 	return &LossStep{newton: s.newton.Beside(), systems: reweighted(cfg), eta: s.eta}

@@ -34,7 +34,7 @@ func TestOutputSteps(t *testing.T) {
 		{
 			"weights",
 			Problem{
-				Space: NewWeighted(K, Y, logNormal(100, 60)), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5},
+				Space: weightedSamples(K, Y, logNormal(100, 60)), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5},
 			},
 			90,
 		},
@@ -161,7 +161,7 @@ func withoutTails(Y blas.General) blas.General {
 func TestOutputModelStays(t *testing.T) {
 	K, Y := wideTask(60, 40)
 	p := &Problem{
-		Space: NewWeighted(K, Y, logNormal(60, 40)), Lambda: 1e-3, Tau: 40, Eta: []float64{0.7, 0.4}, Model: Output,
+		Space: weightedSamples(K, Y, logNormal(60, 40)), Lambda: 1e-3, Tau: 40, Eta: []float64{0.7, 0.4}, Model: Output,
 	}
 	best, err := Solve(t.Context(), p, Options{Tol: 1e-7, InnerTol: 1e-11})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Pattern is what a pass over the data leaves of the rows in which the same targets are observed.
+// Pattern holds the sums over the rows in which the same targets are observed.
 type Pattern struct {
 	Observed []bool       // of the n targets
 	Rows     int          // in which they are, and no others
@@ -20,17 +20,16 @@ type Pattern struct {
 	YY       float64      // sum of the squares of their observed targets
 }
 
-// NewPatterns is the problem of [NewFeatures] where cells of Y are missing. Rows of one
-// pattern p enter the loss through Γ_p and H_p alone, so at most D other rows R_p with targets
-// T_p may stand for them. With Γ_p = U·diag(s)·Uᵀ these are
+// NewPatterns is the problem of [NewFeatures] where cells of Y are missing. Rows of one pattern p enter the loss
+// through Γ_p and H_p alone, so that at most D other rows R_p with targets T_p can replace them. With Γ_p =
+// U·diag(s)·Uᵀ these are
 //
 //	R_p = diag(√s)Uᵀ,  T_p = diag(1/√s)UᵀH_p:   R_pᵀR_p = Γ_p,  R_pᵀT_p = H_p,
-//	‖P_Ω(Z_pB − Y_p)‖² = ‖P_Ω(R_pB − T_p)‖² + ‖P_Ω·Y_p‖² − ‖P_Ω·T_p‖²   for every B,
+//	‖P_Ω(Z_pB − Y_p)‖² = ‖P_Ω(R_pB − T_p)‖² + ‖P_Ω·Y_p‖² − ‖P_Ω·T_p‖²   for every B.
 //
-// and the problem is that of [NewSamples] over the rows of all patterns, with the number of
-// samples and the constant of those that they stand for. R holds them (N×D): the weights of the
-// features are W = R_ηᵀC. Eigenvalues up to the rounding of Γ_p are left out. Cost:
-// 9D³ flops and 2D² floats for each pattern.
+// The problem becomes that of [NewSamples] over the rows of all patterns, with the number of samples and the constant
+// term of the original rows. R (N×D) holds the rows: the weights of the features are W = R_ηᵀC. Eigenvalues up to the
+// rounding of Γ_p are left out. Cost: 9D³ flops and 2D² floats for each pattern.
 func NewPatterns(parts []Pattern, blocks []int, be blas.Backend) (s Space, R blas.General, err error) {
 	be = blas.Or(be)
 	D, n := parts[0].H.Rows, parts[0].H.Cols

@@ -183,11 +183,12 @@ type Options struct {
 	// Trace sees the start and every outer iteration; an error from it stops the solve and is returned.
 	Trace func(Step) error `json:"-"`
 
-	// CStep solves the linear systems of the product model by squares in the place of Sylvester, and may keep what it
-	// knows of the kernels from one fit at these weights to the next; nil for none. A tolerance that it misses is an
-	// error of [Hold].
+	// CStep, unless nil, solves the linear systems of the product model with the squared loss, in the place of
+	// Sylvester. It may keep decompositions of the kernels from one fit at the same weights to the next. A tolerance
+	// that it misses is an error of [Hold].
 	CStep sylvester.Solver `json:"-"`
-	// LossStep performs those of the product model by another loss, and may keep likewise; nil for one of the fit.
+	// LossStep performs the C steps of the product model with another loss, and may keep factors likewise; nil means a
+	// new one.
 	LossStep *LossStep `json:"-"`
 
 	Freedom bool // asks for Result.Freedom, of a product model in which no target is missing or weighted
@@ -196,8 +197,8 @@ type Options struct {
 	hold bool    // see Hold
 }
 
-// Inexact is how exactly one outer iteration of the paper's method solves its
-// inner problems: the relative residual of CG, and the number of Frank–Wolfe iterations.
+// Inexact is the inexactness of the inner problems in one outer iteration of the solver paper: the relative residual CG
+// of the C step, and the number SDP of Frank–Wolfe iterations of the L step.
 type Inexact struct {
 	CG  float64
 	SDP int
@@ -232,10 +233,10 @@ type Result struct {
 	Sylvester        string // the C step's solver that ran last
 }
 
-// Step is what Trace sees. Its slices die with the call. With 4096 outputs and more,
-// of as high a rank, GapL is that within the directions of outputs taken so far;
-// in the Result it holds for all. Of quantiles the objective and the gaps are mostly
-// those of a loss with rounded kinks; in the Result they are of the loss itself.
+// Step is the argument of Trace. Its slices are valid during the call only. With 4096 outputs and more, of as high a
+// rank, GapL is the gap within the present basis of outputs; in the Result it is the gap over all directions. For
+// losses with kinks the objective and the gaps may be those of a smoothed loss; in the Result they are those of the
+// loss itself.
 type Step struct {
 	Iter             int
 	Objective        float64
@@ -251,7 +252,7 @@ type Step struct {
 	single bool // measured with a product in single precision
 }
 
-// State returns a copy of where the fit stands at this step.
+// State returns a copy of the state of the fit at this step.
 func (s Step) State() *State { return s.state() }
 
 // units is the change of variables in which a fit computes where targets, kernels, τ

@@ -22,29 +22,30 @@ type samples struct {
 	traces []float64 // tr K_j, once asked for
 }
 
-// NewSamples is the space of coefficients C (l×n) for the Gram matrices of K
-// (order l) and the targets Y (l×n). It keeps both and changes only K's weights.
-// NaN in Y is a missing cell: the loss is the sum over the others, C is 0 there, and l
-// counts the rows that have an observed cell. [Solve] reports shapes that do not fit
-// and values that are infinite.
-func NewSamples(K linop.Sum, Y blas.General) Space { return NewWeighted(K, Y, blas.General{}) }
+// NewSamples is the space of coefficients C (l×n) for the Gram matrices of K (order l) and the targets Y (l×n), by the
+// squared loss (1/l)Σ(F − Y)²_ij. It keeps both and changes only K's weights. NaN in Y is a missing cell: the loss is
+// the sum over the others, C is 0 there, and l counts the rows that have an observed cell. [Solve] reports shapes that
+// do not fit and values that are infinite.
+func NewSamples(K linop.Sum, Y blas.General) Space {
+	return NewLoss(K, Y, blas.General{}, loss.Loss{}, false)
+}
 
-// NewWeighted is NewSamples with a weight w_ij ≥ 0 for every target, or for every row of Y where W is
-// l×1: the loss is (1/l)Σ w_ij(F − Y)²_ij. A weight of 0 makes the target a missing one, and one of 2 stands for an
-// observation that is made twice. l counts the rows of Y that hold a number, whatever their weights. W without Data
-// is 1 everywhere.
-func NewWeighted(K linop.Sum, Y, W blas.General) Space { return NewLoss(K, Y, W, loss.Loss{}, false) }
-
-// NewLoss is [NewWeighted] for the loss (1/l)Σ w_ij·φ(Y_ij, F_ij). The unknown is C, and with u = 2μC, v = u/w,
+// NewLoss is [NewSamples] for the loss (1/l)Σ w_ij·φ(Y_ij, F_ij), with a weight w_ij ≥ 0 for every target, or for every
+// row of Y where W is l×1. A weight of 0 makes the target a missing one, and one of 2 stands for an observation that is
+// made twice. l counts the rows of Y that hold a number, whatever their weights. W without Data is 1 everywhere.
+//
+// The unknown is C. With u = 2μC and v = u/w,
 //
 //	Σ w·φ(Y, F) + μ·tr(CᵀK_ηCL)  ≥  l·min  ≥  Σ w·ψ*(v) − μ·tr(CᵀK_ηCL)
 //
-// for every C whose v lies in the box of the loss, which every C here does (mathematics.md §15). C is linear in the
-// lower bound's kernels and L, so that derivatives, certificates and methods are those of the squared loss.
-// With constants, column j of the predictions is that of F and a number b_j that is learned too: the left side is the
-// least over b, the right side holds for coefficients whose columns add up to 0, and kernels are centred, which these
-// do not see (mathematics.md §17).
-// The solvers paper and okl, whose L step is that of the squared loss, do not take others.
+// for every C whose v lies in the domain of the conjugate ψ*, as all iterates do (mathematics.md §15). The lower bound
+// is linear in the kernels and in L, so that derivatives, certificates and methods are those of the squared loss.
+//
+// With constants, b_j is added to column j of the predictions and learned too. The left side is then the minimum over
+// b, the columns of C add up to 0, and kernels are centred, which does not change the objective for such C
+// (mathematics.md §17).
+//
+// The solvers paper and okl take the squared loss alone.
 func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, constants bool) Space {
 	s := &samples{data: data{B: Y, unit: 1, sizeY: 1}, K: K}
 	if s.bad = s.checkShapes(W); s.bad != nil {

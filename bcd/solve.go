@@ -14,10 +14,10 @@ func Solvers() []string {
 	return slices.Sorted(maps.Keys(methods))
 }
 
-// Tolerance is the relative gap that a fit is to reach, and the largest that is no error: asked both times, or, where
-// that is 0, since none was asked for, 1e-4 and ten times as much. Without a tolerance asked for, a gap of 1e-4 of the
-// objective of the function 0, and below the objective, is no error either: of targets without noise the least
-// objective is a small part of that.
+// Tolerance returns the relative gap that a fit aims at, and the largest that is no error. Both are the tolerance asked
+// for. If that is 0 they are 1e-4 and 1e-3. Without a tolerance asked for, a fit also succeeds when its gap is less
+// than the objective, and at most 1e-4 times the objective of the function 0: targets without noise have a minimum that
+// is a small part of the latter.
 func Tolerance(asked float64) (goal, most float64) {
 	if asked == 0 {
 		return 1e-4, 1e-3
@@ -50,12 +50,10 @@ func (opt Options) defaults() (Options, error) {
 	return opt, nil
 }
 
-// Solve minimises p. A nil error means that the result's RelativeGap, computed
-// there over all kernels, is at most opt.Tol, or, where that is 0, that the gap is one that [Tolerance] allows:
-// Converged tells which. Otherwise the result, unless the
-// input was invalid, is the best point so far with its own certificate, and the
-// error wraps [ErrNotConverged], [ErrNotPSD], the context's error or Trace's.
-// Invalid input is [ErrInput], with no result.
+// Solve minimises p. A nil error means that the RelativeGap of the result, computed at the returned point over all
+// kernels, is at most opt.Tol; where opt.Tol is 0, that it is at most the larger bound of [Tolerance], and Converged
+// tells whether it met the smaller. ErrInput is returned without a result. With any other error the result is the best
+// point so far and its certificate; the error wraps ErrNotConverged, ErrNotPSD, that of the context, or that of Trace.
 func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	opt, err := opt.defaults()
 	if err != nil {
@@ -114,8 +112,8 @@ func solveProduct(ctx context.Context, p *Problem, opt Options) (*Result, error)
 }
 
 // Hold performs the C step of p at the weights and the output kernels of opt.Start, to the relative residual
-// opt.InnerTol, and certifies the point among all that p may learn. Of opt.Start.X only the C step's start is taken.
-// A nil error says that C was found, whatever its gap; the other errors are those of [Solve].
+// opt.InnerTol. It certifies the point against all that p learns. opt.Start.X is the start of the C step alone. A nil
+// error means that C was found, whatever the gap of the point; other errors are those of [Solve].
 func Hold(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	opt.hold = true
 	return Solve(ctx, p, opt)

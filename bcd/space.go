@@ -10,16 +10,15 @@ import (
 	"github.com/iokl/iokl/loss"
 )
 
-// Space is where the unknown of the linear system lives. [NewSamples] and
-// [NewFeatures] make the two there are; every solver runs unchanged in both,
-// because both systems are A_η X L + μX = B_η with μ = λl:
+// Space is the form of the linear system of the C step. [NewSamples] and [NewFeatures] make the two forms. Every solver
+// takes both, because both systems are A_η X L + μX = B_η with μ = λl:
 //
 //	           unknown X        A_η               B_η
 //	samples    C (l×n)          K_η               Y
 //	features   W = Z_ηᵀC (D×n)  Γ_η = Z_ηᵀZ_η     H_η = Z_ηᵀY
 //
-// Where cells are weighted, or missing, X stands for the coefficients between the roots of the weights, see [samples].
-// A Space serves one fit at a time.
+// Where cells are weighted or missing, C = P·X with P = diag(√w), and 0 in missing cells (mathematics.md §11, §15). A
+// Space serves one fit at a time.
 type Space interface {
 	// Samples is l, Outputs n, Kernels m, and Unknowns the number of rows of X.
 	Samples() int

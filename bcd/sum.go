@@ -108,7 +108,7 @@ func (f *sumModel) finish(context.Context) error {
 	return f.covered(context.Background(), f.best)
 }
 
-// CheckSum returns why p cannot be solved with an output kernel for each kernel, as the [Sum] asks; nil where it can.
+// CheckSum reports why p cannot be solved with an output kernel for each kernel, the model [Sum]; nil if it can.
 func (p *Problem) CheckSum() error {
 	q, err := p.check()
 	if err != nil {

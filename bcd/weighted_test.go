@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -15,6 +16,11 @@ import (
 // alone is the sum of one Gram matrix.
 func alone(K blas.General) *linop.GramSum {
 	return linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64)}, nil, blas.Float64)
+}
+
+// weightedSamples is the space of the squared loss with weights W.
+func weightedSamples(K linop.Sum, Y, W blas.General) Space {
+	return NewLoss(K, Y, W, loss.Loss{}, false)
 }
 
 // goldenSquared are minima of the squared loss with weights, at fixed L and, in the last row, over L of trace 3.
@@ -34,7 +40,7 @@ func TestWeightedGolden(t *testing.T) {
 		for _, name := range sylvester.Names() {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				p := &Problem{
-					Space:  NewWeighted(alone(z["K"].matrix()), z["Y"].matrix(), z["W"].matrix()),
+					Space:  weightedSamples(alone(z["K"].matrix()), z["Y"].matrix(), z["W"].matrix()),
 					Lambda: c.lambda, Tau: 3, Eta: []float64{1}, Model: c.model,
 				}
 				if c.model == Neither {
@@ -128,7 +134,7 @@ func TestWeightedTwice(t *testing.T) {
 					t.Helper()
 					const mu = 0.3
 					res, err := Solve(t.Context(), &Problem{
-						Space: NewWeighted(sumOf(Ks), Y, W), Lambda: mu / float64(Y.Rows), Tau: n, Model: model,
+						Space: weightedSamples(sumOf(Ks), Y, W), Lambda: mu / float64(Y.Rows), Tau: n, Model: model,
 						Norm: regularizer.Lp{P: 1.5},
 					}, Options{Tol: 1e-9})
 					if err != nil {
@@ -180,7 +186,7 @@ func TestWeightedMissing(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", c.name, model), func(t *testing.T) {
 				fit := func(Y, W blas.General) *Result {
 					res, err := Solve(t.Context(), &Problem{
-						Space: NewWeighted(sumOf(Ks), Y, W), Lambda: 0.01, Tau: 4, Model: model,
+						Space: weightedSamples(sumOf(Ks), Y, W), Lambda: 0.01, Tau: 4, Model: model,
 					}, Options{Tol: 1e-6})
 					if err != nil {
 						t.Fatal(err)
@@ -213,7 +219,7 @@ func TestWeightedScale(t *testing.T) {
 					scaled := blas.Clone(W)
 					blas.Scal(scale, scaled.Data)
 					res, err := Solve(t.Context(), &Problem{
-						Space: NewWeighted(sumOf(Ks), Y, scaled), Lambda: 0.01 * scale, Tau: 4, Model: model,
+						Space: weightedSamples(sumOf(Ks), Y, scaled), Lambda: 0.01 * scale, Tau: 4, Model: model,
 					}, Options{Tol: 1e-8})
 					if err != nil {
 						t.Fatal(err)
@@ -246,7 +252,8 @@ func TestWeightedInput(t *testing.T) {
 		"columns":  blas.NewGeneral(6, 3),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Solve(t.Context(), &Problem{Space: NewWeighted(sumOf(Ks), Y, W), Lambda: 0.1, Tau: 2}, Options{})
+			p := &Problem{Space: weightedSamples(sumOf(Ks), Y, W), Lambda: 0.1, Tau: 2}
+			_, err := Solve(t.Context(), p, Options{})
 			if !errors.Is(err, ErrInput) {
 				t.Errorf("%v, want %v", err, ErrInput)
 			}

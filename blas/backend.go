@@ -1,4 +1,4 @@
-// This file holds the interface of backends, those of this build, and the active one.
+// The interface of backends, the backends of this build, and the active one.
 
 package blas
 
@@ -45,18 +45,8 @@ type Backend interface {
 	Dsymv(ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
 		incY int)
 
-	LAPACK
+	// LAPACK: the factorizations that the solvers need, on row-major matrices.
 
-	// NewPacked returns an operator for symmetric matrices of order n that keeps
-	// the matrix in the layout its multiply reads fastest, stored in the given
-	// precision. It starts as the zero matrix.
-	NewPacked(n int, prec Precision) Packed
-	// PackedBytes is the memory of the elements of such an operator.
-	PackedBytes(n int, prec Precision) float64
-}
-
-// LAPACK is the part of LAPACK the solvers need, on row-major matrices.
-type LAPACK interface {
 	// Potrf overwrites the lower triangle of the symmetric a, of which only that
 	// triangle is read, by the Cholesky factor L of a = L·Lᵀ. It reports false
 	// when a is not positive definite.
@@ -85,6 +75,13 @@ type LAPACK interface {
 	// Schur overwrites the square a by the real quasi-triangular T of a = q·T·qᵀ
 	// (2×2 blocks standardised as LAPACK's) and q by the orthogonal factor.
 	Schur(a, q General) error
+
+	// NewPacked returns an operator for symmetric matrices of order n that keeps
+	// the matrix in the layout its multiply reads fastest, stored in the given
+	// precision. It starts as the zero matrix.
+	NewPacked(n int, prec Precision) Packed
+	// PackedBytes is the memory of the elements of such an operator.
+	PackedBytes(n int, prec Precision) float64
 }
 
 // Info describes a backend for reports.
@@ -117,9 +114,8 @@ func Or(b Backend) Backend {
 	return Active()
 }
 
-// Beside returns the backend whose kernels multiply by the packed operators of be.
-// A solver that does little else than such products takes the rest from it too:
-// threads of two libraries would wait for the same processors in turn.
+// Beside returns the backend to compute with between products by packed operators of be: the one whose kernels these
+// operators use. Threads of two libraries would otherwise compete for the same processors.
 func Beside(be Backend) Backend {
 	if p, ok := be.(interface{ packs() Backend }); ok {
 		return p.packs()
@@ -140,7 +136,7 @@ func ByName(name string) (Backend, error) {
 	return nil, fmt.Errorf("blas: unknown backend %q (have native, openblas, gonum)", name)
 }
 
-// Default is the backend of a program that chose none.
+// Default is the backend of a program that has not called [Use].
 func Default() Backend { return defaultBackend }
 
 var defaultBackend Backend = NewNative()

@@ -1,8 +1,8 @@
 package blas
 
-// FormTile writes the tile at rows [i,i+m) and columns [j,j+n) of the matrix P whose inner product with the lower
-// triangle of every symmetric K is ⟨U, KV⟩, where the block on the diagonal counts with both its triangles: U·Vᵀ + V·Uᵀ
-// left of column i, and U·Vᵀ from there on. p has the stride n.
+// FormTile writes the tile of rows [i,i+m) and columns [j,j+n) of a matrix P to p, with stride n. P is such that ⟨U,
+// KV⟩ is its inner product with the lower triangle of K, for every symmetric K. It is U·Vᵀ + V·Uᵀ left of column i, and
+// U·Vᵀ from column i on, where both triangles of the diagonal block count.
 func FormTile(be Backend, p []float64, U, V General, i, m, j, n int) {
 	product := func(alpha float64, A, B General, j0, n0 int, beta float64) {
 		be.Dgemm(NoTrans, Trans, m, n0, A.Cols, alpha, A.Data[i*A.Stride:], A.Stride, B.Data[j0*B.Stride:], B.Stride,

@@ -1,5 +1,3 @@
-// This file is the backend on gonum's BLAS.
-
 package blas
 
 import (

@@ -1,5 +1,3 @@
-// This file is the LAPACK part of the backend on gonum.
-
 package blas
 
 import (

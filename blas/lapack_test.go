@@ -40,7 +40,7 @@ func (blocked) Name() string { return "blocked" }
 
 func lapackBackends() []blas.Backend {
 	g := blas.NewGonum()
-	return append(blas.Backends(), blocked{g, lapack.New(g)})
+	return append(blas.Backends(), blocked{g, lapack.New(g, g)})
 }
 
 // eachLAPACK runs check for every backend, spectrum and size, with a stride beyond the width.

@@ -1,5 +1,3 @@
-// This file is the backend on the module's own kernels.
-
 package blas
 
 import (
@@ -20,7 +18,7 @@ type Native struct {
 // NewNative returns the native backend on the fastest instruction set of the machine.
 func NewNative() *Native { return newNative(native.New()) }
 
-func newNative(b *native.BLAS) *Native { return &Native{b, lapack.New(b)} }
+func newNative(b *native.BLAS) *Native { return &Native{b, lapack.New(b, b)} }
 
 // NewNativeLevel returns the native backend on the given instruction set.
 func NewNativeLevel(l native.Level) (*Native, error) {
@@ -31,9 +29,9 @@ func NewNativeLevel(l native.Level) (*Native, error) {
 	return newNative(b), nil
 }
 
-// Until is be with operations that do nothing once ctx has ended, of the native backend, so that factorizations end
-// early: what they have written by then means nothing, and they may return an error, so the
-// caller looks at ctx before anything else. Other backends finish what they have begun.
+// Until returns be with operations that do nothing once ctx has ended, if be is the native backend, so that
+// factorizations end early. What they have written is then undefined, and they may return an error; the caller checks
+// ctx first. Other backends are returned as they are.
 func Until(ctx context.Context, be Backend) Backend {
 	if b, ok := be.(*Native); ok && ctx.Done() != nil {
 		return newNative(b.BLAS.Until(func() bool { return ctx.Err() != nil }))

@@ -1,4 +1,4 @@
-// This file multiplies by symmetric matrices that the native backend keeps packed.
+// Packed operators of the native backend.
 
 package blas
 
@@ -27,21 +27,14 @@ func (p *nativePacked) Order() int           { return p.n }
 func (p *nativePacked) Precision() Precision { return p.prec }
 func (p *nativePacked) Bytes() int64         { return p.a.Bytes() }
 
-func (p *nativePacked) Sum(w []float64, terms []*Sym) { setSum(p, w, terms) }
-func (p *nativePacked) Set(i, j int, line []float64)  { p.a.Set(i, j, line) }
-func (p *nativePacked) Complete()                     { p.a.Complete() }
+func (p *nativePacked) Set(i, j int, line []float64) { p.a.Set(i, j, line) }
+func (p *nativePacked) Complete()                    { p.a.Complete() }
 
 func (p *nativePacked) Mul(dst, x General) {
 	if x.Rows != p.n || dst.Rows != p.n || x.Cols != dst.Cols {
 		panic("blas: Packed.Mul: shape mismatch")
 	}
 	p.a.Multiply(x.Cols, dst.Data, dst.Stride, x.Data, x.Stride)
-}
-
-func (p *nativePacked) Dense(dst General) {
-	for i := range p.n {
-		p.a.Row(i, Row(dst, i))
-	}
 }
 
 func (p *nativePacked) Row(i int, dst []float64) { p.a.Row(i, dst) }

@@ -1,6 +1,6 @@
 //go:build openblas
 
-// This file is the backend on OpenBLAS, in builds with the tag openblas.
+// The backend on OpenBLAS, in builds with the tag openblas.
 
 package blas
 

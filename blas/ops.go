@@ -1,4 +1,4 @@
-// This file holds the operations on matrices and vectors that need no backend, and short forms of those that do.
+// Operations on matrices and vectors that need no backend, and short forms of those that do.
 
 package blas
 
@@ -178,7 +178,7 @@ func Gemm(be Backend, tA, tB bool, alpha float64, a, b General, beta float64, c 
 	be.Dgemm(opA, opB, m, n, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
 }
 
-// Potrs overwrites B by (F·Fᵀ)⁻¹·B for the factor F that [Backend].Potrf leaves.
+// Potrs overwrites B by (F·Fᵀ)⁻¹·B, where F is the factor of [Backend].Potrf.
 func Potrs(be Backend, F, B General) {
 	be.Dtrsm(Left, Lower, NoTrans, NonUnit, B.Rows, B.Cols, 1, F.Data, F.Stride, B.Data, B.Stride)
 	be.Dtrsm(Left, Lower, Trans, NonUnit, B.Rows, B.Cols, 1, F.Data, F.Stride, B.Data, B.Stride)
@@ -285,7 +285,7 @@ func ScaleRows(dst General, s []float64, src General) {
 	}
 }
 
-// Roots are the square roots of s, 0 for what is negative.
+// Roots returns the square roots of s, 0 for negative elements.
 func Roots(s []float64) []float64 {
 	r := make([]float64, len(s))
 	for i, v := range s {
@@ -305,7 +305,7 @@ func Trace(a General) (t float64) {
 	return t
 }
 
-// Forms are vᵀAv for the columns v of V. It allocates a matrix of V's shape.
+// Forms returns vᵀAv for the columns v of V. It allocates a matrix of the shape of V.
 func Forms(be Backend, V, A General) []float64 {
 	T, out := Product(be, false, false, A, V), make([]float64, V.Cols)
 	for b := range out {

@@ -1,4 +1,4 @@
-// This file holds operators K·X with K packed once, for backends without a layout of their own.
+// Packed operators of backends without a layout of their own.
 
 package blas
 
@@ -39,8 +39,6 @@ func denseBytes(n int, prec Precision) float64 {
 func (p *densePacked) Order() int           { return p.n }
 func (p *densePacked) Precision() Precision { return p.prec }
 func (p *densePacked) Bytes() int64         { return int64(denseBytes(p.n, p.prec)) }
-
-func (p *densePacked) Sum(w []float64, terms []*Sym) { setSum(p, w, terms) }
 
 func (p *densePacked) Set(i, j int, line []float64) {
 	for k, v := range line {
@@ -147,12 +145,6 @@ func (p *densePacked) mul32(dst, x General) {
 		}
 	}
 	p.singles.Put(s)
-}
-
-func (p *densePacked) Dense(dst General) {
-	for i := range p.n {
-		p.Row(i, Row(dst, i))
-	}
 }
 
 func (p *densePacked) Row(i int, dst []float64) {

@@ -1,4 +1,4 @@
-// This file stores symmetric matrices as block rows of their lower triangle, in double or single precision.
+// Symmetric matrices as block rows of their lower triangle, in double or single precision.
 
 package blas
 
@@ -215,37 +215,41 @@ func (s *Sym) Bytes() int64 { return SymBytes(s.N, s.Prec) }
 
 func (s *Sym) String() string { return fmt.Sprintf("Sym(%d, %v)", s.N, s.Prec) }
 
-// Packed is a symmetric matrix in a backend's own layout, ready to multiply.
-// Mul may be called from several goroutines at once; no other method may run beside Sum, Set or Complete.
+// Packed is a symmetric matrix of order n in the layout that a backend multiplies by fastest. Mul may be called from
+// several goroutines at once. No other method may run beside Set or Complete.
 type Packed interface {
 	Order() int
 	Precision() Precision
 	Bytes() int64
-	// Sum makes the matrix Σ_j w_j·terms_j. All terms have the operator's order;
-	// terms of zero weight are not read.
-	Sum(w []float64, terms []*Sym)
 	// Set makes line the elements (i,j), (i,j+1), … of the lower triangle, j+len(line) ≤ i+1. Several goroutines
 	// may set different elements. Complete must follow, when all elements are set.
 	Set(i, j int, line []float64)
 	Complete()
 	// Mul computes dst = A·x for n×k blocks, any k ≥ 1. dst is not read and does not overlap x.
 	Mul(dst, x General)
-	// Dense writes the full n×n matrix, Row the first len(dst) elements of its row i; At is one element.
-	Dense(dst General)
+	// Row writes the first len(dst) elements of row i; At is one element.
 	Row(i int, dst []float64)
 	At(i, j int) float64
 }
 
-// setSum makes p the matrix Σ_j w_j·terms_j, in parallel over block rows.
-func setSum(p Packed, w []float64, terms []*Sym) {
+// Unpack writes the n×n matrix of p to dst.
+func Unpack(dst General, p Packed) {
+	for i := range p.Order() {
+		p.Row(i, Row(dst, i))
+	}
+}
+
+// PackSum makes p the matrix Σ_j w_j·terms_j, in parallel over block rows. It panics unless all terms have the order of
+// p and there is one weight for each; terms of weight 0 are not read.
+func PackSum(p Packed, w []float64, terms []*Sym) {
 	if len(w) != len(terms) {
-		panic("blas: Sum: one weight for each term")
+		panic("blas: PackSum: one weight for each term")
 	}
 	n := p.Order()
 	shape := &Sym{N: n}
 	for _, t := range terms {
 		if t.N != n {
-			panic("blas: Sum: terms of different order")
+			panic("blas: PackSum: terms of different order")
 		}
 	}
 	par.For(shape.Panels(), func(b int) {

@@ -1,5 +1,3 @@
-// This file sets the number of threads of all backends.
-
 package blas
 
 import "github.com/iokl/iokl/internal/base/par"

@@ -47,8 +47,8 @@ type Result struct {
 	Restarts int     // times the recurrence claimed convergence and the true residual did not confirm it
 }
 
-// ErrRestart is what Trace returns after changing Precond: the next direction begins anew, since directions that the
-// old one gave would slow the convergence with the new one.
+// ErrRestart is returned by Trace after it has changed Precond. The next direction is then the preconditioned residual
+// alone, because directions of the old preconditioner slow the convergence with the new one.
 var ErrRestart = errors.New("cg: restart")
 
 var (

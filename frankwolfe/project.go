@@ -1,4 +1,4 @@
-// This file projects vectors on the simplex and the capped simplex, and symmetric matrices on the spectrahedron.
+// Projections of vectors on the simplex and the capped simplex, and of symmetric matrices on the spectrahedron.
 
 package frankwolfe
 

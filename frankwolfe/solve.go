@@ -1,4 +1,4 @@
-// This file is the Frank–Wolfe method.
+// The Frank–Wolfe iteration.
 
 package frankwolfe
 

@@ -18,7 +18,7 @@ import (
 // ErrTime says that the rows have no one order of time.
 var ErrTime = errors.New("granger: rows have no one order of time")
 
-// Times is what the caller of [Data.InTime] knows of the columns.
+// Times is what the caller of [Data.InTime] knows about columns of times.
 type Times struct {
 	Clock int                // the column that orders the rows; −1 to find it
 	Dates []int              // columns that hold dates, in days

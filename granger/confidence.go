@@ -200,15 +200,15 @@ func (e *engine) shifted(t task, rng *rand.Rand) blas.General {
 	return out
 }
 
-// Gain is what the past of the other nodes adds to the prediction of a node.
+// Gain is the improvement that the past of other nodes makes in the prediction of a node.
 type Gain struct {
 	Node string  `json:"node"`
 	RMSE float64 `json:"rmse"`     // held-out error with all nodes
 	Own  float64 `json:"rmse_own"` // the same with the node's own past only, its kernels included
 }
 
-// Improvement is Granger's own test on held-out time points: each node is fitted to the
-// first part of the data with the kernels of all nodes, and with those of its own past only.
+// Improvement tests Granger causality on held-out time points: each node is fitted to the first part of the data with
+// the kernels of all nodes, and with those of its own past alone.
 func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
 	e := s.e
 	if e.opt.HoldOut < 0 {

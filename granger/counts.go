@@ -13,8 +13,8 @@ import (
 // ErrForeign is the error about counts of another resampling: of other data, with other options or another seed.
 var ErrForeign = errors.New("granger: counts of another resampling")
 
-// Counts are what rounds of a resampling found. Those of different rounds add up, and a
-// resampling goes on from counts that were kept as JSON: [Rounds].Done.
+// Counts is the result of some rounds of a resampling. Counts of different rounds add up. A resampling continues from
+// counts that were kept as JSON: [Rounds].Done.
 type Counts struct {
 	Of     string       // what was resampled and how, with a checksum of data and options
 	Rounds int          // how many

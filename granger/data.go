@@ -108,7 +108,7 @@ func unique(what string, names []string) error {
 	return nil
 }
 
-// LagError is the error about a lag below 1.
+// LagError returns the error for a lag below 1.
 func LagError(lag int) error { return fmt.Errorf("%w: lag %d: at least 1 is needed", ErrOption, lag) }
 
 // checkTime checks the lengths of the series and of each replicate.

@@ -30,9 +30,9 @@ type Link struct {
 	Target    int      `json:"-"`                 // the number of the node To
 }
 
-// Links lists the edges between different nodes whose element of Graph is above the threshold: the most probable
-// first where probabilities are known, then those of the largest norm. Strengths are shares of the causes of one node,
-// also where nothing drives it.
+// Links lists the edges between different nodes whose element of Graph is above the threshold: in descending order of
+// probability if these are known, and otherwise of the norm. Strengths would not do for it: they are shares within one
+// target, also for a target that no source drives.
 func (r *Result) Links(threshold float64) []Link {
 	frequency, p := r.confidence()
 	var links []Link
@@ -53,7 +53,7 @@ func (r *Result) Links(threshold float64) []Link {
 	return links
 }
 
-// Evidence is what links are ranked by: the probability where it is known, the norm otherwise.
+// Evidence is the number by which links are ranked: the probability if it is known, and otherwise the norm.
 func (l *Link) Evidence() float64 {
 	if l.Probability != nil {
 		return *l.Probability
@@ -79,8 +79,8 @@ func entry(a blas.General, i, j int) *float64 {
 	return &blas.Row(a, i)[j]
 }
 
-// Central is what a node gives and takes: the sums of its column and its row of
-// the graph over the edges above a threshold, the diagonal left out.
+// Central sums up the edges of a node above a threshold: the sums of its column and of its row of the graph, without
+// the diagonal.
 type Central struct {
 	Node   string  `json:"node"`
 	Out    float64 `json:"out"`    // how much it drives others
@@ -89,7 +89,7 @@ type Central struct {
 	Driven int     `json:"driven"` // by how many
 }
 
-// Central lists the nodes, those that drive others most first: by the sum of the [Link.Evidence] of their edges.
+// Central lists the nodes by the sum of the [Link.Evidence] of their outgoing edges, the largest first.
 func (r *Result) Central(threshold float64) []Central {
 	nodes := make([]Central, len(r.Nodes))
 	for i, name := range r.Nodes {
@@ -265,8 +265,8 @@ func escaped(s string) (string, error) {
 	return b.String(), err
 }
 
-// WriteGraphML writes the edges above the threshold with strength, norm, and what is known of probabilities,
-// frequencies and p-values.
+// WriteGraphML writes the edges above the threshold with their strengths and norms, and with their probabilities,
+// frequencies and p-values where these are known.
 func (r *Result) WriteGraphML(w io.Writer, threshold float64) error {
 	return graphML.Execute(w, map[string]any{
 		"Keys":  []string{"strength", "norm", "probability", "frequency", "p_value"},

@@ -23,7 +23,7 @@ type Forecast struct {
 	Last float64 `json:"rmse_last"` // the same where the last value known is the forecast
 }
 
-// Forecaster forecasts from the models of all nodes. It serves one goroutine.
+// Forecaster forecasts by the models of all nodes. It serves one goroutine.
 type Forecaster struct {
 	e      *engine
 	models []model
@@ -33,7 +33,7 @@ type Forecaster struct {
 // forecastOrigins is how many held-out time points intervals are measured from, at most.
 const forecastOrigins = 300
 
-// Forecaster makes one from fits to all samples. The kernel on all nodes has no part in it.
+// Forecaster fits all nodes to all samples, for forecasts. The kernel on all nodes, [Result.Joint], is not used.
 func (s *Study) Forecaster(ctx context.Context) (*Forecaster, error) {
 	models, err := s.all(ctx)
 	if err != nil {
@@ -77,8 +77,8 @@ func (g *design) advance(X, F blas.General) {
 	}
 }
 
-// Ahead is the forecast of so many steps after the rows past (at least the lag ×
-// columns of Data.X), a row for each step: forecasts stand in for the values in between.
+// Ahead forecasts steps steps after the rows of past, which has the columns of Data.X and at least as many rows as the
+// lag. The result has a row for each step. Later steps take earlier forecasts as past values.
 func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
 	g := f.e.design
 	if past.Rows < g.opt.Lag || past.Cols != g.data.X.Cols || steps < 1 {
@@ -106,9 +106,9 @@ func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
 	return out, nil
 }
 
-// Forecast forecasts so many steps after the last row, with intervals of that level, the
-// series of one step after those of the step before. ErrShort says that too few time
-// points are held out for such intervals.
+// Forecast forecasts the given number of steps after the last row, with intervals of the given level. The list has all
+// series of the first step, then those of the second, and so on. The error wraps [ErrShort] if too few time points are
+// held out for such intervals.
 func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forecast, error) {
 	e := s.e
 	if steps < 1 || !(level > 0 && level < 1) {

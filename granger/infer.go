@@ -12,8 +12,7 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Study is a data set with its kernels, which are built once for everything that
-// is asked of it: the graph, and how sure it is. It serves one goroutine.
+// Study is a data set with its kernels, which are built once for all methods. It serves one goroutine.
 type Study struct {
 	e      *engine
 	lambda []float64 // of each node
@@ -21,8 +20,8 @@ type Study struct {
 	models []model   // behind it
 }
 
-// NewStudy checks data and options, builds the kernels, and chooses λ where Options.Lambdas
-// leaves a choice. Its errors are those of [Infer].
+// NewStudy checks data and options, builds the kernels, and chooses λ if Options.Lambdas has several values. Its errors
+// are those of [Infer].
 func NewStudy(ctx context.Context, d *Data, opt Options) (*Study, error) {
 	e, err := start(ctx, d, opt)
 	if err != nil {
@@ -113,7 +112,7 @@ func Infer(ctx context.Context, d *Data, opt Options) (*Result, error) {
 	return s.Infer(ctx)
 }
 
-// Result is the graph and the fits behind it. Its matrices are N×N, row = target, column = source.
+// Result is the graph, and the fits that it is made of. Its matrices are N×N, row = target, column = source.
 type Result struct {
 	Nodes []string
 	// Graph is what edges are ranked by: Probability where Relaxing, Strength otherwise.

@@ -10,14 +10,14 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// DefaultKernels is the dictionary of studies that name none: for every node a linear
-// kernel on its past and a Gaussian one as wide as the median distance. Where every node is one
-// series there is also a kernel on all nodes, see [Result].Joint.
+// DefaultKernels is the dictionary of studies that name no kernels: for every node a linear kernel on its past, and a
+// Gaussian one whose width is the median distance. If every node is one series there is also a kernel on all nodes, see
+// [Result.Joint].
 var DefaultKernels = []string{"linear:groups", "gaussian:groups:median"}
 
-// KernelsFor is the dictionary of a study of so many nodes and rows that names none: DefaultKernels up to 2000 rows.
-// Above, where the cost of kernel matrices grows with the cube of the rows, it is random features of the Gaussian
-// kernels, 1000 in all but at least 10 and at most 100 for each node.
+// KernelsFor returns the dictionary of a study of so many nodes and rows that names no kernels. Up to 2000 rows it is
+// [DefaultKernels]. Above, it is random features of the Gaussian kernels, because the cost of kernel matrices grows
+// with the cube of the rows: 1000 features in all, but at least 10 and at most 100 for each node.
 func KernelsFor(nodes, rows int) []string {
 	const long, all, least, most = 2000, 1000, 10, 100
 	if rows <= long {

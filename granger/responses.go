@@ -15,7 +15,7 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Response is how source From acts on target To in the model of the target.
+// Response is the effect of source From on target To in the model of the target.
 type Response struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -34,8 +34,8 @@ const (
 	responsePoints = 15  // of a curve
 )
 
-// Responses finds how the source of each link acts on its target. For every link and lag it
-// evaluates the source's kernels between all samples and 200 of them.
+// Responses estimates the effect of the source of each link on its target. For every link and lag it evaluates the
+// kernels of the source between all samples and 200 of them.
 func (s *Study) Responses(ctx context.Context, links []Link) ([]Response, error) {
 	models, err := s.all(ctx)
 	if err != nil {
@@ -118,9 +118,9 @@ func (e *engine) curve(r *Response, source int) blas.General {
 	return X
 }
 
-// Simultaneous is a pair of nodes that move together within one time step, beyond what
-// the past of all nodes explains: one drives the other faster than the sampling, or a
-// third that was not observed drives both. Which of these it is, the data do not tell.
+// Simultaneous is a pair of nodes that are correlated within one time step, beyond what the past of all nodes explains.
+// Either one drives the other faster than the sampling, or an unobserved variable drives both; the data do not tell
+// which.
 type Simultaneous struct {
 	A           string  `json:"a"`
 	B           string  `json:"b"`
@@ -180,7 +180,7 @@ func (s *Study) residuals(ctx context.Context) ([]model, error) {
 	return models, nil
 }
 
-// Doubt is an assumption behind the p-values of edges that a series violates.
+// Doubt is a violated assumption of the p-values of edges, in one series.
 type Doubt struct {
 	Series string  `json:"series"`
 	What   string  `json:"what"`    // one of the constants below

@@ -9,8 +9,8 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Scores compare a graph with the truth. Ties among strengths count half in
-// AUROC; in AUPR, the average precision, tied entries are taken together.
+// Scores compares a graph with the truth. In AUROC, ties among strengths count half. In AUPR, the average precision,
+// tied entries are taken together.
 type Scores struct {
 	AUROC    float64 `json:"auroc"` // off-diagonal entries
 	AUPR     float64 `json:"aupr"`

@@ -6,9 +6,9 @@ const (
 	Each = "each"
 )
 
-// On begins a SPEC: the kind on these features, with the median for its width where it has one. params are its
-// parameters as the SPEC writes them, the required ones first; those left out have their defaults. [Parse] reads the
-// text, and refuses what makes no sense:
+// On returns a SPEC of the kind on these features; its width, where it has one, is the median. params are the
+// parameters in the order of the SPEC, the required ones first; those left out have their defaults. Nothing is checked
+// before [Parse] reads the text:
 //
 //	kernel.Gaussian.On(kernel.All).Median(0.5, 1, 2).String() // gaussian:all:median*0.5,1,2
 func (k Kind) On(features string, params ...float64) Spec {
@@ -22,28 +22,29 @@ func (k Kind) On(features string, params ...float64) Spec {
 	return s
 }
 
-// Width is s with these widths σ, a kernel of each.
+// Width returns s with a kernel for each width σ.
 func (s Spec) Width(sigma ...float64) Spec {
 	s.Widths, s.Relative = sigma, false
 	return s
 }
 
-// Median is s with these multiples of the median for widths, a kernel of each.
+// Median returns s with a kernel for each factor, whose width is that multiple of the median.
 func (s Spec) Median(factors ...float64) Spec {
 	s.Widths, s.Relative = factors, true
 	return s
 }
 
-// Plus is s and a kernel of each of these kinds on the same features, whose lengths are learned together.
+// Plus returns s with further kernels of these kinds on the same features. Lengths of the columns are learned for all
+// kernels of the sum together.
 func (s Spec) Plus(kinds ...Kind) Spec {
 	s.Others = kinds
 	return s
 }
 
-// RFF is s by so many random Fourier features of each kernel.
+// RFF returns s with count random Fourier features for each kernel.
 func (s Spec) RFF(count int) Spec { return s.by("rff", count) }
 
-// Nystrom is s by features of so many landmarks for each kernel.
+// Nystrom returns s with Nyström features from count landmarks for each kernel.
 func (s Spec) Nystrom(count int) Spec { return s.by("nystrom", count) }
 
 func (s Spec) by(method string, count int) Spec {
@@ -51,7 +52,7 @@ func (s Spec) by(method string, count int) Spec {
 	return s
 }
 
-// Texts are the SPECs in words, as options of fits take them.
+// Texts returns the SPECs as text, as options of fits take them.
 func Texts(specs ...Spec) (texts []string) {
 	for _, s := range specs {
 		texts = append(texts, s.String())

@@ -1,4 +1,4 @@
-// This file centres Gram matrices in feature space.
+// Centring of Gram matrices in feature space.
 
 package kernel
 

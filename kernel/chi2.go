@@ -1,4 +1,4 @@
-// This file computes χ² distances with few divisions.
+// χ² distances with few divisions.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file computes kernel values between new points and training points.
+// Kernel values between new points and training points.
 
 package kernel
 
@@ -101,8 +101,8 @@ func (c *Crossing) Sum(dst, Xnew blas.General) error {
 	})
 }
 
-// Among writes K_η(Xnew, Xnew), t×t, to dst, which is not read: for few points and kernels that are not centred, on one
-// goroutine, at less than the cost of a Crossing.
+// Among writes K_η(Xnew, Xnew), t×t, to dst, which is not read. Kernels must not be centred. It runs on one goroutine,
+// and for few points costs less than a new Crossing.
 func (c *Crossing) Among(dst, Xnew blas.General) error {
 	if t := Xnew.Rows; dst.Rows != t || dst.Cols != t || t > slabRows || c.centred {
 		panic("kernel: Among: shape mismatch")
@@ -122,9 +122,8 @@ func (c *Crossing) Among(dst, Xnew blas.General) error {
 	return nil
 }
 
-// Mul writes K_η(Xnew, X)·B, t×n for the l×n matrix B, to dst, which is not read.
-// It keeps a part of K_η at a time, whose size does not depend on t, nor, without
-// centred kernels, on l. Otherwise it is as Sum.
+// Mul writes K_η(Xnew, X)·B, t×n for the l×n matrix B, to dst, which is not read. It holds a part of K_η at a time. The
+// size of a part does not depend on t, nor on l unless kernels are centred. Errors as for Sum.
 func (c *Crossing) Mul(dst, Xnew, B blas.General) error {
 	if dst.Rows != Xnew.Rows || B.Rows != c.X.Rows || dst.Cols != B.Cols {
 		panic("kernel: Mul: shape mismatch")
@@ -141,9 +140,9 @@ func (c *Crossing) Mul(dst, Xnew, B blas.General) error {
 	return nil
 }
 
-// Parts calls f for K_η(Xnew, X) part by part: K has the values of the rows of Xnew from i0 on with training points
-// from j0 on. The parts of a row come in the order of the training points, from one goroutine, and those of others at
-// the same time. f must not keep K, whose size does not depend on t, nor, without centred kernels, on l.
+// Parts calls f with parts of K_η(Xnew, X): K holds the values of the rows of Xnew from i0 on with the training points
+// from j0 on. The parts of the same rows come from one goroutine in the order of the training points; parts of other
+// rows come concurrently. f must not keep K. The size of K does not depend on t, nor on l unless kernels are centred.
 func (c *Crossing) Parts(Xnew blas.General, f func(i0, j0 int, K blas.General)) error {
 	return c.each(Xnew, func(s *slab, lo, _ int) { s.parts(func(j0 int, K blas.General) { f(lo, j0, K) }) })
 }

@@ -21,7 +21,7 @@
 //
 // # SPEC strings
 //
-// [Kind.On] begins one in a program, and [Parse] reads
+// [Kind.On] builds a SPEC in a program. [Parse] reads
 //
 //	SPEC     = SUM [":" FEATURES [":" WIDTHS]] OPTIONS
 //	         | "linear" [":" FEATURES] OPTIONS

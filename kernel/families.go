@@ -1,4 +1,4 @@
-// This file defines the kernels: of inner products, of distances, Matérn and rational quadratic ones.
+// Definitions of the kernels: of inner products, of distances, Matérn and rational quadratic ones.
 
 package kernel
 
@@ -197,8 +197,7 @@ func maternMixture(nu float64) []gaussianTerm {
 	return mix
 }
 
-// Rational is the rational quadratic kernel, a mixture of Gaussian kernels of all widths: the
-// smaller α, the more they vary.
+// Rational is the rational quadratic kernel, a mixture of Gaussian kernels whose widths spread more the smaller α is.
 const Rational Kind = "rational"
 
 func init() {

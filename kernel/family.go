@@ -1,4 +1,4 @@
-// This file computes tiles of distances and inner products, which all kernels of the same features share.
+// Tiles of distances and inner products, which all kernels of the same features share.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file reads the FEATURES of a SPEC: which columns a kernel looks at.
+// The FEATURES of a SPEC: the columns that a kernel is a function of.
 
 package kernel
 
@@ -15,25 +15,25 @@ import (
 type Group struct {
 	Name    string
 	Columns []int
-	// Knots are ascending values of each of Columns. Kernels see where a value lies among them, from −√3 to √3, in
-	// place of the value. nil means the values, of one column or of all.
+	// Knots are ascending values of each of Columns. Kernels take the rank of a value among them, scaled to
+	// [−√3, √3], in place of the value. nil, for one column or for all, means the value.
 	Knots [][]float64
 	// Scale has a factor ≥ 0 for each of Columns, by which kernels multiply it: the
 	// larger, the more the column matters. nil means 1 for all.
 	Scale []float64
-	// Directions are linear combinations of Columns, so scaled, that kernels look at
-	// in place of them: a list of len(Columns) coefficients for each. nil means none.
+	// Directions are linear combinations of the scaled Columns that kernels take in place of them: a list of
+	// len(Columns) coefficients for each. nil means none.
 	Directions [][]float64
-	// Sum is how the SPECs that the group is for write their kinds, and Term the number of the kernel in it, from 0. ""
-	// stands for all kernels.
+	// Sum and Term restrict the group to one kernel: number Term, from 0, of SPECs whose kinds are written as Sum. ""
+	// means all kernels.
 	Sum  string
 	Term int
-	// Unit is the width that SPECs call the median, as where the factors are inverse lengths and it is 1. 0 means
-	// the median distance.
+	// Unit is the width that the word median of a SPEC stands for; 1 where the factors are inverse lengths. 0 means the
+	// median distance.
 	Unit float64
 }
 
-// Means reports whether a kernel of the SPEC means the group by its FEATURES.
+// Means reports whether the FEATURES of the SPEC name the group, for the kernel number term of its sum.
 func (s Spec) Means(g *Group, term int) bool {
 	return g.Name == s.Features && (g.Sum == "" || g.Sum == s.Sum() && g.Term == term)
 }

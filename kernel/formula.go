@@ -1,4 +1,4 @@
-// This file describes kernels as formulas.
+// Kernels as formulas.
 
 package kernel
 
@@ -15,10 +15,10 @@ import (
 // ErrNoFormula is wrapped by errors about kernels that [Kernel.Term] does not describe.
 var ErrNoFormula = errors.New("no formula")
 
-// Term describes weight·k(·, p_i) for the rows p_i of points, which hold the features of the kernel. It serves kernels
-// that are functions (Σ_i c_i·uⁱ)^power·exp(−rate·u) of a distance or an inner product u: gaussian, laplacian,
-// rational, matern12, matern32, matern52, and poly and linear ones without unit. Linear kernels are their features.
-// Center is left to the caller.
+// Term describes weight·k(·, p_i) for the rows p_i of points, which hold the features of the kernel, as a term of a
+// formula. It serves kernels of the form (Σ_i c_i·uⁱ)^power·exp(−rate·u) of a distance or an inner product u: gaussian,
+// laplacian, rational, matern12, matern32, matern52, and poly and linear without unit. For linear kernels it describes
+// the features. Centring is left to the caller. For other kernels the error wraps [ErrNoFormula].
 func (k *Kernel) Term(weight float64, points blas.General) (formula.Term, error) {
 	t := k.View()
 	f := formula.Function{Weight: weight, Coefficients: []float64{1}, Power: 1}
@@ -54,7 +54,7 @@ func (k *Kernel) Term(weight float64, points blas.General) (formula.Term, error)
 	return t, nil
 }
 
-// View describes which features of a row the kernel looks at.
+// View describes, as a term without values, which features of a row the kernel is a function of.
 func (k *Kernel) View() formula.Term {
 	return formula.Term{Columns: k.Columns, Knots: k.Knots, Factor: k.Scale, Directions: k.Directions}
 }

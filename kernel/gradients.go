@@ -1,4 +1,4 @@
-// This file has the gradients of functions that are sums of Gaussian kernels.
+// Gradients of functions that are sums of Gaussian kernels.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file builds Gram matrices, tile by tile and in parallel.
+// Gram matrices, built tile by tile and in parallel.
 
 package kernel
 

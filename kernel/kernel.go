@@ -1,4 +1,4 @@
-// This file holds the types of a kernel and of a dictionary, and checks their parameters and data.
+// Kernels and dictionaries as types, and checks of their parameters and data.
 
 package kernel
 
@@ -101,7 +101,7 @@ func (k *Kernel) valid() error {
 	return k.view().check(k.Inputs)
 }
 
-// UnmarshalJSON also reads the field of each parameter that models of format 1 have in place of "params".
+// UnmarshalJSON also reads models of format 1, which have a field for each parameter in place of "params".
 func (k *Kernel) UnmarshalJSON(text []byte) error {
 	type plain Kernel
 	read := struct {
@@ -120,8 +120,8 @@ func (k *Kernel) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// FiniteData reports the first cell of x among the columns, all when there are none, that
-// is NaN or infinite; the error wraps ErrNotFinite and names row and column.
+// FiniteData reports the first cell of x that is NaN or infinite, in the given columns, or in all where there are none
+// given. The error wraps [ErrNotFinite] and has the row and column.
 func FiniteData(x blas.General, columns []int) error {
 	count := len(columns)
 	if count == 0 {

@@ -1,4 +1,4 @@
-// This file holds the registry of kernels and what it answers about them.
+// The registry of kernels.
 
 package kernel
 
@@ -108,7 +108,7 @@ func (k Kind) Example() string {
 	return text
 }
 
-// Usage is a line for each kind: how its SPECs are written, and its formula.
+// Usage lists the kinds, a line for each: the form of their SPECs, and their formula.
 func Usage() string {
 	var text strings.Builder
 	for _, k := range Kinds() {
@@ -139,9 +139,9 @@ func (k *Kernel) Polynomial() (degree int, gamma, offset float64, ok bool) {
 	return degree, gamma, offset, true
 }
 
-// Frequencies returns how the spectral density of the kernel comes from Gaussian frequencies g ~ N(0,I): it is that of
-// radial(u)·g/σ, with u uniform on (0,1), or that of the vector of coordinate(g_f)/σ. One of the two is nil;
-// both are for a kernel that is no function of x−z, or whose density is not known.
+// Frequencies describes the spectral density of the kernel by Gaussian vectors g ~ N(0,I). The density is that of
+// radial(u)·g/σ with u uniform on (0,1), or that of the vector of coordinate(g_f)/σ. One of the two functions is nil.
+// Both are nil for a kernel that is no function of x−z, or whose density is not known.
 func (k *Kernel) Frequencies() (radial, coordinate func(float64) float64) {
 	d := k.Kind.def()
 	if d.radial != nil {

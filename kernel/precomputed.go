@@ -1,4 +1,4 @@
-// This file checks Gram matrices that a caller gives.
+// Checks of Gram matrices that a caller gives.
 
 package kernel
 
@@ -15,11 +15,10 @@ import (
 // largest element: enough for eight digits of text.
 const gramTol = 1e-8
 
-// FromGram checks that K can be a Gram matrix and stores its lower triangle: K
-// must be square, finite, symmetric to within 1e-8 of its largest element, and
-// positive semidefinite to within 1e-8 of its largest diagonal element, which a
-// Cholesky factorization of K plus that much on the diagonal shows (l³/3 flops
-// and a copy of K). Errors wrap ErrGram and say what is wrong and where.
+// FromGram checks that K (l×l) can be a Gram matrix and stores its lower triangle. K must be finite, symmetric to
+// within 1e-8 of its largest element, and positive semidefinite to within 1e-8 of its largest diagonal element. The
+// latter is tested by a Cholesky factorization of K with that number added to the diagonal: l³/3 flops and a copy of K.
+// Errors wrap [ErrGram] and say what is wrong and where.
 func FromGram(K blas.General, prec blas.Precision, be blas.Backend) (*blas.Sym, error) {
 	if err := checkGram(K, blas.Or(be)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGram, err)

@@ -1,4 +1,4 @@
-// This file turns a parsed SPEC and data into kernels with numbers for all parameters.
+// From a parsed SPEC and data to kernels with numbers for all parameters.
 
 package kernel
 
@@ -27,22 +27,20 @@ func Build(specs []string, X blas.General, groups []Group, seed uint64) (Diction
 	return d, nil
 }
 
-// Resolve makes the kernels of the specification for the training inputs X
-// (l×d): features become column numbers, and widths numbers. The seed draws the
-// pairs of the median heuristic. A precomputed specification looks at no data.
+// Resolve makes the kernels of the SPEC for the training inputs X (l×d): features become column numbers, and widths
+// numbers. The seed draws the pairs of the median heuristic. A precomputed SPEC does not read X.
 func (s Spec) Resolve(X blas.General, groups []Group, seed uint64) (Dictionary, error) {
 	return s.ResolveWith(X, groups, seed, new(Medians))
 }
 
-// Medians remembers the median distances of samples, for specifications that
-// differ in their widths. The zero value is empty. It serves one X, one set of
-// groups and one seed, and one goroutine at a time.
+// Medians caches the median distances of samples, for SPECs that differ only in their widths. The zero value is empty.
+// It serves one X, one set of groups, one seed, and one goroutine at a time.
 type Medians struct {
 	units map[string]float64
 	pairs [][2]int // of samples that are looked at
 }
 
-// ResolveWith is Resolve with the medians that are known from earlier calls.
+// ResolveWith is Resolve with a cache of medians.
 func (s Spec) ResolveWith(X blas.General, groups []Group, seed uint64, known *Medians) (Dictionary, error) {
 	d, err := s.resolve(X, groups, seed, known)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file reads and writes SPECs.
+// SPECs: their parts, parser and writer.
 
 package kernel
 
@@ -293,14 +293,14 @@ const hadamardCost = 14
 // the limit: docs/decisions/2026-11-21-random-features.md.
 const hadamardGain = 2
 
-// Cheapest is the sampler of random features that the sampler auto stands for: of
-// the two whose directions are orthogonal, hadamard where multiplying by n of its
-// frequencies, in blocks of d' = 2^⌈log₂ d⌉ rows, is at least twice as fast,
+// Cheapest is the sampler of random features that the sampler auto stands for, for d features of the kernel and n =
+// Count/2 frequencies. It is hadamard where multiplying by the frequencies, in blocks of d' = 2^⌈log₂ d⌉ rows, is at
+// least twice as fast as with the sampler orthogonal,
 //
 //	d·n ≥ 2·14·log₂(d')·⌈n/d'⌉d',
 //
-// and orthogonal elsewhere. So hadamard serves gaussian, matern and rational kernels of some
-// 250 columns or more and as many frequencies, where its rows are Gaussian enough.
+// and orthogonal otherwise. hadamard thus serves gaussian, matern and rational kernels of some 250 columns or more with
+// as many frequencies. Its rows are nearly Gaussian at such sizes.
 func (a *Approximation) Cheapest(kind Kind, d int) string {
 	if kind.def().radial == nil {
 		return "orthogonal"

@@ -1,4 +1,4 @@
-// This file picks, scales and combines the columns that a kernel looks at.
+// Selection, scaling and linear combination of the columns that a kernel is a function of.
 
 package kernel
 
@@ -38,7 +38,7 @@ func nilIfEmpty[T any](v []T) []T {
 	return v
 }
 
-// Dim is the number of features the kernel looks at.
+// Dim is the number of features that the kernel is a function of.
 func (k *Kernel) Dim() int { return k.view().dim(k.Inputs) }
 
 func (v view) dim(inputs int) int {
@@ -57,8 +57,8 @@ func (v view) same(w view) bool {
 		slices.EqualFunc(v.directions, w.directions, slices.Equal[[]float64])
 }
 
-// Features is what the kernel sees of the rows of X (l×d): l×Dim, X itself where
-// that is all of it as it is.
+// Features returns the features that the kernel is a function of, for the rows of X (l×d): l×Dim. It is X itself where
+// these are all columns, unscaled.
 func (k *Kernel) Features(X blas.General) blas.General { return k.view().of(X) }
 
 func (v view) of(X blas.General) blas.General { return v.in(new(blas.General), X) }

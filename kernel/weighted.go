@@ -1,4 +1,4 @@
-// This file is the weighted sum of Gram matrices that are not kept one by one.
+// Weighted sums of Gram matrices that are not stored one by one.
 
 package kernel
 
@@ -13,8 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/base/phase"
 )
 
-// WeightedGram computes Σ_j w_j·K_j over the rows of X (l×d) as an operator of the backend's: that of a [Sum] at these
-// weights. Errors as for Grams.
+// WeightedGram computes Σ_j w_j·K_j over the rows of X (l×d) as a packed matrix of the backend. Errors as for Grams.
 func (d Dictionary) WeightedGram(
 	ctx context.Context, X blas.General, weights []float64, opt GramOptions,
 ) (blas.Packed, error) {
@@ -26,23 +25,24 @@ func (d Dictionary) WeightedGram(
 	return s.form(ctx)
 }
 
-// Sum is the weighted sum K_η = Σ_j η_j·K_j of the Gram matrices of a dictionary as a [linop.Separate], which computes
-// kernels anew whenever it needs them: K_η is all of order l×l that it keeps, however many kernels there are. Forms
-// costs the evaluation of each kernel asked for, and other weights that of each with weight; a product with K_η costs
-// what it does with a matrix that is kept. Elements are rounded once, and no result depends on the number of threads.
+// Sum is the weighted sum K_η = Σ_j η_j·K_j of the Gram matrices of a dictionary, as a [linop.Separate] that does not
+// store the K_j. It keeps K_η, of order l×l, whatever the number of kernels. SetWeights with other weights costs the
+// evaluation of all kernels of positive weight, Forms that of the kernels asked for, and a product with K_η a product
+// with a stored matrix. Elements are rounded once, and results do not depend on the number of threads.
 type Sum struct {
 	builder
 	prec    blas.Precision
 	weights []float64
 	ctx     context.Context // see Until
 
-	mu     sync.Mutex // held while K is formed
-	K      blas.Packed
-	formed []float64 // the weights of K; nil before it is first needed
+	mu     sync.Mutex  // held while K is formed
+	packed blas.Packed // K_η
+	formed []float64   // the weights of K; nil before it is first needed
 }
 
-// Sum makes K_η over the rows of X (l×d), which it keeps, with weights 0. Centred kernels are evaluated twice for the
-// training means, which they store in the dictionary. opt.Into is not used. Errors as for Grams.
+// Sum returns K_η over the rows of X (l×d), which it keeps, with weights 0. The training means of centred kernels are
+// computed first and stored in the dictionary; this evaluates these kernels once more. opt.Into is not used. Errors as
+// for Grams.
 func (d Dictionary) Sum(ctx context.Context, X blas.General, opt GramOptions) (*Sum, error) {
 	if err := d.ready(X); err != nil {
 		return nil, err
@@ -69,11 +69,11 @@ func (s *Sum) Dim() int { return s.X.Rows }
 // Len is the number of kernels.
 func (s *Sum) Len() int { return len(s.d) }
 
-// Until makes the evaluation of kernels, by whatever method, end with ctx, until another context is given: what is
-// computed then means nothing, and the caller looks at ctx before anything else.
+// Until makes the evaluation of kernels in all methods end once ctx has ended, until the next call of Until. The result
+// of a method is then undefined, and the caller checks ctx first.
 func (s *Sum) Until(ctx context.Context) { s.ctx = ctx }
 
-// SetWeights makes the operator K_η, which its next use forms.
+// SetWeights makes the operator K_η. The next use of K_η forms it.
 func (s *Sum) SetWeights(eta []float64) {
 	if len(eta) != len(s.d) {
 		panic("kernel: one weight for each kernel")
@@ -86,10 +86,10 @@ func (s *Sum) form(ctx context.Context) (blas.Packed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.formed != nil && slices.Equal(s.formed, s.weights) {
-		return s.K, nil
+		return s.packed, nil
 	}
-	if s.K == nil {
-		s.K = s.be.NewPacked(s.X.Rows, s.prec)
+	if s.packed == nil {
+		s.packed = s.be.NewPacked(s.X.Rows, s.prec)
 	}
 	var shift []float64
 	for j := range s.d {
@@ -110,22 +110,22 @@ func (s *Sum) form(ctx context.Context) (blas.Packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.K.Complete()
+	s.packed.Complete()
 	s.formed = slices.Clone(s.weights)
-	return s.K, nil
+	return s.packed, nil
 }
 
 // kept is K_η, which is formed as Until says.
 func (s *Sum) kept() blas.Packed {
 	_, _ = s.form(s.ctx) // only its end fails it
-	return s.K
+	return s.packed
 }
 
 // Apply computes dst = K_η·x.
 func (s *Sum) Apply(dst, x blas.General) { s.kept().Mul(dst, x) }
 
 // Dense writes K_η to dst.
-func (s *Sum) Dense(dst blas.General) { s.kept().Dense(dst) }
+func (s *Sum) Dense(dst blas.General) { blas.Unpack(dst, s.kept()) }
 
 // ApplyTerm computes dst = K_j·x.
 func (s *Sum) ApplyTerm(dst, x blas.General, j int) {
@@ -167,8 +167,8 @@ func (s *Sum) Diag(dst []float64, j int) {
 	})
 }
 
-// Forms computes dst[i] = ⟨U, K_{idx[i]} V⟩ by tiles of U·Vᵀ + V·Uᵀ, whose inner products with those of the kernels on
-// the lower triangle it adds up.
+// Forms computes dst[i] = ⟨U, K_{idx[i]} V⟩. It forms U·Vᵀ + V·Uᵀ tile by tile, and adds up its inner products with the
+// tiles of the kernels on the lower triangle.
 func (s *Sum) Forms(dst []float64, U, V blas.General, idx []int) {
 	if len(dst) != len(idx) || U.Rows != s.X.Rows || V.Rows != s.X.Rows || V.Cols != U.Cols {
 		panic("kernel: Forms: shape mismatch")
@@ -277,6 +277,6 @@ func (s *Sum) set(at position, shift []float64, t *scratch) {
 		blas.Axpy(s.weights[j], value, t.sum[i*cols:(i+1)*cols])
 	})
 	for i := range rows {
-		s.K.Set(row+i, at.j0, t.sum[i*cols:][:max(min(cols, row+i+1-at.j0), 0)])
+		s.packed.Set(row+i, at.j0, t.sum[i*cols:][:max(min(cols, row+i+1-at.j0), 0)])
 	}
 }

@@ -1,5 +1,4 @@
-// This file reads and writes the WIDTHS of a SPEC, and computes the median distance between samples, which they may be
-// multiples of.
+// The WIDTHS of a SPEC, and the median distance between samples, of which they may be multiples.
 
 package kernel
 

@@ -1,4 +1,4 @@
-// This file keeps the Lanczos basis orthonormal and compresses it at restarts.
+// The Lanczos basis: orthogonalization, and compression at restarts.
 
 package lanczos
 

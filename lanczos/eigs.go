@@ -1,4 +1,4 @@
-// This file is the block Lanczos iteration.
+// The block Lanczos iteration.
 
 package lanczos
 

@@ -1,4 +1,4 @@
-// This file decomposes symmetric tridiagonal matrices of which few eigenvectors are wanted.
+// Decompositions of symmetric tridiagonal matrices of which few eigenvectors are wanted.
 
 package lanczos
 

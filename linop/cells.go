@@ -1,4 +1,4 @@
-// This file holds weights of cells, and operators between their roots.
+// Weights of cells, and operators between their square roots.
 
 package linop
 
@@ -9,10 +9,10 @@ import (
 	"github.com/iokl/iokl/internal/base/par"
 )
 
-// Cells is a weight w ≥ 0 for every cell of an l×n matrix: 0 where a target is missing, 1 for an
-// observation, 2 for one made twice. Ω is the cells of positive weight. P = diag(√w) acts on the
-// row-major vec; with weights 0 and 1 it is the projection on Ω. It is not changed after it is
-// made, and serves any number of goroutines. Memory: 8·l·n bytes.
+// Cells holds a weight w ≥ 0 for every cell of an l×n matrix: 0 for a missing target, 1 for an observed one, 2 for one
+// that was observed twice. Ω is the set of cells of positive weight. P = diag(√w) acts on the row-major vec; with
+// weights 0 and 1 it is the projection on Ω. Cells are immutable, and serve any number of goroutines. Memory: 8·l·n
+// bytes.
 type Cells struct {
 	rows, cols, count int
 	complete          bool
@@ -52,8 +52,8 @@ func WeightedCells(l, n int, weight func(i, j int) float64) *Cells {
 	return c
 }
 
-// Balanced is c for coefficients x between the roots of the weights of which Σ_i √w_ij·x_ij is 0 in every column j:
-// those beside which a constant of the column is free (mathematics.md §17).
+// Balanced returns c for systems in which a constant of every column is free (mathematics.md §17): their coefficients x
+// satisfy Σ_i √w_ij·x_ij = 0 for every column j.
 func (c *Cells) Balanced() *Cells {
 	b := *c
 	b.sums = make([]float64, c.cols)
@@ -61,7 +61,8 @@ func (c *Cells) Balanced() *Cells {
 	return &b
 }
 
-// Balance projects x, l×n and 0 outside Ω, on those whose sums Σ_i √w_ij·x_ij vanish, in place, where c is of such.
+// Balance projects x (l×n, 0 outside Ω) in place on the matrices with Σ_i √w_ij·x_ij = 0 for every column j, if c is
+// balanced, and does nothing otherwise. The projection is orthogonal.
 func (c *Cells) Balance(x blas.General) {
 	if c.sums == nil {
 		return
@@ -90,7 +91,7 @@ func (c *Cells) Balance(x blas.General) {
 // balanceRounding is the rounding of what Balance takes away, relative to that.
 const balanceRounding = 0x1p-50
 
-// Between is Q·A·Q on columns of balanced cells, Q being the projection of [Cells.Balance]; A itself for other cells.
+// Between returns Q·A·Q on columns, with Q the projection of [Cells.Balance], if c is balanced, and A otherwise.
 func (c *Cells) Between(A Operator) Operator {
 	if !c.IsBalanced() {
 		return A
@@ -113,7 +114,7 @@ func (c *Cells) matrix(v blas.General) blas.General {
 	return blas.General{Rows: c.rows, Cols: c.cols, Stride: max(c.cols, 1), Data: v.Data}
 }
 
-// IsBalanced reports whether c is of coefficients whose sums vanish.
+// IsBalanced reports whether c was made by Balanced.
 func (c *Cells) IsBalanced() bool { return c != nil && c.sums != nil }
 
 // ObservedCells gives weight 1 to the cells of Y that do not hold NaN, 0 to the others.
@@ -127,7 +128,7 @@ func (c *Cells) Dims() (l, n int) { return c.rows, c.cols }
 // Count is |Ω|.
 func (c *Cells) Count() int { return c.count }
 
-// Mean is the mean weight of all cells.
+// Mean is the mean of the weights of all l·n cells.
 func (c *Cells) Mean() (mean float64) {
 	c.Each(func(_, _ int, root float64) { mean += root * root })
 	return mean / float64(len(c.root))
@@ -203,7 +204,8 @@ func (c *Cells) cells(dst, src blas.General, f func(j int, root, v float64) floa
 // byOutput is how near to the largest of its column a weight counts as that.
 const byOutput = 1 - 0x1p-40
 
-// ByOutput are the largest weight b_j of every column, nil where all are 1, and the weights w_ij/b_j ≤ 1.
+// ByOutput splits the weights into b_j, the largest of every column, and Cells of w_ij/b_j ≤ 1. b is nil where all b_j
+// are 1.
 func (c *Cells) ByOutput() (b []float64, rest *Cells) {
 	b = make([]float64, c.cols)
 	c.Each(func(_, j int, root float64) { b[j] = max(b[j], root*root) })
@@ -227,9 +229,9 @@ func (c *Cells) ByOutput() (b []float64, rest *Cells) {
 	})
 }
 
-// Mask is the operator P·A·P + Mu·I on Ω and 0 elsewhere, where A acts on the row-major vec of l×n
-// matrices and P = diag(√w). With weights 0 and 1 it is the principal submatrix of A + Mu·I on Ω.
-// Conjugate gradients that start from zero outside Ω stay there. It costs what A does.
+// Mask is the operator P·A·P + Mu·I on Ω and 0 elsewhere, where A acts on the row-major vec of l×n matrices and P =
+// diag(√w). With weights 0 and 1 it is the principal submatrix of A + Mu·I on Ω. Iterates of conjugate gradients that
+// start at 0 outside Ω stay 0 there. A product costs one with A.
 type Mask struct {
 	A     Operator // of order l·n
 	Cells *Cells

@@ -1,4 +1,4 @@
-// This file centres operators.
+// Centred operators.
 
 package linop
 

@@ -1,4 +1,4 @@
-// This file is the weighted sum of Gram matrices that are given by factors.
+// Weighted sums of Gram matrices that are given by factors.
 
 package linop
 

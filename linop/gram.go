@@ -1,4 +1,4 @@
-// This file is the sum of a single Gram matrix that is kept in the layout of a backend alone.
+// A single Gram matrix that is stored in the packed layout of a backend alone.
 
 package linop
 
@@ -9,8 +9,8 @@ import (
 	"github.com/iokl/iokl/internal/base/par"
 )
 
-// Gram is the sum η·K of one matrix of order l, packed. It takes no memory beside that of K, but for [Gram.Single].
-// Forms costs as much as Apply.
+// Gram is η·K for one matrix K of order l in packed form, a sum of one term. It takes no memory beside K, except for
+// [Gram.Single]. Forms costs as much as Apply.
 type Gram struct {
 	packed
 	be blas.Backend
@@ -20,7 +20,7 @@ type Gram struct {
 	work   blas.General
 }
 
-// NewGram returns the sum of K, which it keeps, with weight 0. be, which has packed K, multiplies; nil means the
+// NewGram returns the sum of K, which it keeps, with weight 0. be must be the backend that packed K; nil means the
 // active one.
 func NewGram(K blas.Packed, be blas.Backend) *Gram {
 	return &Gram{packed: packed{K: K}, be: blas.Or(be)}
@@ -69,19 +69,19 @@ func (s *Gram) Diag(dst []float64, _ int) {
 func (s *Gram) ApplyTerm(dst, x blas.General, _ int) { s.K.Mul(dst, x) }
 
 // DenseTerm writes K to dst.
-func (s *Gram) DenseTerm(dst blas.General, _ int) { s.K.Dense(dst) }
+func (s *Gram) DenseTerm(dst blas.General, _ int) { blas.Unpack(dst, s.K) }
 
 // Dense writes η·K to dst.
 func (s *Gram) Dense(dst blas.General) {
-	s.K.Dense(dst)
+	blas.Unpack(dst, s.K)
 	blas.CopyScaled(dst, s.eta, dst)
 }
 
 // Form does nothing: K is ready.
 func (s *Gram) Form() {}
 
-// Single is η·K in single precision where K is stored so, or up to the order KeepBoth; it takes half an l×l matrix
-// more there. It is s for a larger K in double precision.
+// Single returns η·K in single precision. It is s itself where K is stored so, and also for a K in double precision of
+// an order above [KeepBoth]. Otherwise a copy of K in single precision is kept, of half an l×l matrix.
 func (s *Gram) Single() Operator {
 	if s.K.Precision() == blas.Float32 || s.Dim() > KeepBoth {
 		return s

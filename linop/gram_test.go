@@ -17,7 +17,7 @@ func TestGram(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/n=%d/%v", be.Name(), n, prec), func(t *testing.T) {
 					terms, dense := gramTerms(n, 1, prec)
 					K := be.NewPacked(n, prec)
-					K.Sum([]float64{1}, terms)
+					blas.PackSum(K, []float64{1}, terms)
 					sum := linop.NewGram(K, be)
 					opt := linoptest.Options{Unit: unit}
 					opt.Allocates = be.Name() != "native" && (n > 64 || prec == blas.Float32)

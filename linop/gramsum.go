@@ -1,4 +1,4 @@
-// This file is the weighted sum of Gram matrices that are stored.
+// Weighted sums of Gram matrices that are stored.
 
 package linop
 
@@ -101,7 +101,7 @@ func (s *GramSum) at(r *rendition) blas.Packed {
 	}
 	if !slices.Equal(s.eta, r.eta) {
 		copy(r.eta, s.eta)
-		r.packed.Sum(r.eta, s.terms)
+		blas.PackSum(r.packed, r.eta, s.terms)
 	}
 	return r.packed
 }
@@ -126,8 +126,8 @@ func (s *GramSum) Form() {
 // Precision is that of K_η's elements.
 func (s *GramSum) Precision() blas.Precision { return s.own.prec }
 
-// Single returns K_η stored in float32, which takes half an l×l matrix more
-// unless K_η is stored so already. When K_η is used in this form only, no other is made.
+// Single returns K_η in single precision. It takes half an l×l matrix, unless K_η is stored so already. If only Single
+// is used, K_η is not formed in double precision.
 func (s *GramSum) Single() Operator {
 	r := &s.single
 	if s.own.prec == blas.Float32 {
@@ -137,7 +137,7 @@ func (s *GramSum) Single() Operator {
 }
 
 // Dense writes K_η to dst.
-func (s *GramSum) Dense(dst blas.General) { s.at(&s.own).Dense(dst) }
+func (s *GramSum) Dense(dst blas.General) { blas.Unpack(dst, s.at(&s.own)) }
 
 // Diag writes the diagonal of K_j to dst.
 func (s *GramSum) Diag(dst []float64, j int) {

@@ -1,4 +1,4 @@
-// This file is the operator of ridge regression with a separable kernel, or a sum of them.
+// The operator of ridge regression with a separable kernel, or a sum of them.
 
 package linop
 
@@ -13,17 +13,15 @@ type Term struct {
 	L *Spectral // n×n
 }
 
-// KroneckerSum is the map C ↦ Σ_j K_j·C·L_j + Mu·C on l×n matrices C: the normal
-// operator of ridge regression with the kernel Σ_j k_j(x,x')·L_j, a linear model of
-// coregionalisation. On the row-major vec(C) it is Σ_j K_j⊗L_j + Mu·I, positive
-// definite when every K_j and L_j is positive semidefinite and Mu > 0. C itself, with
-// stride n, is its own vec.
+// KroneckerSum is the map C ↦ Σ_j K_j·C·L_j + Mu·C on l×n matrices C: the normal operator of ridge regression with the
+// kernel Σ_j k_j(x,x')·L_j, a linear model of coregionalisation. On the row-major vec(C) it is Σ_j K_j⊗L_j + Mu·I,
+// positive definite when every K_j and L_j is positive semidefinite and Mu > 0. The data of C, with stride n, are its
+// vec.
 //
-// With L_j = V_j·diag(S_j)·V_jᵀ of rank r_j, term j multiplies K_j by r_j columns in
-// one block: 2l²·Σ_j r_j flops for dense K_j, and 4ln·Σ_j r_j for the factors. Each
-// K_j is read once a product, so many terms of rank 1 run at the speed of memory.
-// Where the L_j share their eigenvectors, L_j = V·diag(s_j)·Vᵀ, a [GramSum] at the
-// weights s_1b … s_mb serves direction b in the place of m terms.
+// With L_j = V_j·diag(S_j)·V_jᵀ of rank r_j, term j multiplies K_j by r_j columns in one block: 2l²·Σ_j r_j flops for
+// dense K_j, and 4ln·Σ_j r_j for the factors of L_j. Each K_j is read once per product, so that memory bandwidth limits
+// sums of many terms of rank 1. For L_j with common eigenvectors, L_j = V·diag(s_j)·Vᵀ, one [GramSum] per eigenvector
+// b, at the weights s_1b … s_mb, is faster than m terms.
 type KroneckerSum struct {
 	Terms []Term
 	Mu    float64

@@ -76,29 +76,28 @@ type Separate interface {
 	DenseTerm(dst blas.General, j int)
 }
 
-// Checker is a Sum that has a cheaper way than all its diagonals to find terms that
-// are not finite, or have negative numbers on the diagonal; the error says which and where.
+// Checker is a Sum with a fast test of its terms, in the place of reading all their diagonals.
 type Checker interface {
 	Sum
+	// Check reports a term that is not finite or has a negative number on its diagonal; the error names term and place.
 	Check() error
 }
 
-// Ending is a Sum that computes its terms when they are needed, which ends with a context.
+// Ending is a Sum that computes its terms when they are needed, and can be cancelled while it does.
 type Ending interface {
 	Sum
-	// Until makes that end with ctx, until another context is given. What is computed then means nothing.
+	// Until makes all methods return early once ctx has ended, until the next call of Until. What a method has computed
+	// by then is undefined.
 	Until(ctx context.Context)
 }
 
 // Mixed is an operator that also multiplies in single precision, at about half the cost.
 type Mixed interface {
 	Operator
-	// Form prepares the operator at its weights for use, which otherwise the first
-	// Apply does, and may give up the memory that Single has taken.
+	// Form prepares the operator at its weights; otherwise the first Apply does. It may release the memory of Single.
 	Form()
-	// Single returns the operator in single precision. It is made when first asked
-	// for, follows the weights as they are at the time of the call, and stays
-	// valid until they change.
+	// Single returns the operator in single precision, at the weights of the time of the call. It is made at the first
+	// call, and valid until the weights change.
 	Single() Operator
 }
 
@@ -121,10 +120,9 @@ type Matrix struct {
 	be blas.Backend
 }
 
-// NewDense returns the operator of the dense symmetric a. A product with one column
-// reads its upper triangle, which takes half of the time of reading all; one with more
-// reads both. It keeps a, and multiplies by whatever a holds at the time.
-// A nil backend is the active one.
+// NewDense returns the operator of the dense symmetric a. It keeps a, and multiplies by the present contents of a. A
+// product with one column reads the upper triangle alone, in half the time; others read both triangles. A nil backend
+// is the active one.
 func NewDense(a blas.General, be blas.Backend) *Matrix {
 	if a.Rows != a.Cols {
 		panic("linop: NewDense of a matrix that is not square")

@@ -1,4 +1,4 @@
-// This file scales the rows and columns of a weighted sum.
+// Weighted sums with scaled rows and columns.
 
 package linop
 
@@ -23,8 +23,8 @@ type scaledWork struct{ X, Y blas.General }
 // scaledMixed is scaled for a Sum that also multiplies in single precision.
 type scaledMixed struct{ scaled }
 
-// NewScaled is D·A_η·D with D = diag(d), of as many terms as the sum: the kernels of samples that are weighted by
-// d². It multiplies single terms, and in single precision, where A does. Scratch: two blocks of those multiplied.
+// NewScaled returns D·A_η·D with D = diag(d) (length N), a sum of as many terms as A: the kernels of samples with the
+// weights d². It is Separate or Mixed where A is. Scratch: two blocks of the size that is multiplied.
 func NewScaled(A Sum, d []float64) Sum {
 	if len(d) != A.Dim() {
 		panic("linop: NewScaled: shape mismatch")
@@ -59,7 +59,7 @@ func (s scaled) take(dst, x blas.General) *scaledWork {
 // Precision is that of A's elements.
 func (s scaled) Precision() blas.Precision { return PrecisionOf(s.Sum) }
 
-// PrecisionOf is what A is stored in, as far as it tells; double precision otherwise.
+// PrecisionOf is the precision that A is stored in, where A has a method Precision, and double precision otherwise.
 func PrecisionOf(A Operator) blas.Precision {
 	if p, ok := A.(interface{ Precision() blas.Precision }); ok {
 		return p.Precision()

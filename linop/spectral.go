@@ -1,4 +1,4 @@
-// This file holds positive semidefinite matrices by their eigenpairs, and makes orthonormal bases.
+// Positive semidefinite matrices by their eigenpairs, and orthonormal bases.
 
 package linop
 
@@ -56,7 +56,7 @@ func NewSpectral(be blas.Backend, a blas.General, drop float64) (*Spectral, erro
 	return Leading(v, w, max(0, drop*w[n-1])), nil
 }
 
-// Leading is v·diag(w)·vᵀ for ascending w, without those that are not above least ≥ 0.
+// Leading is v·diag(w)·vᵀ for ascending w, without the pairs with w ≤ least, least ≥ 0.
 func Leading(v blas.General, w []float64, least float64) *Spectral {
 	n, r := len(w), 0
 	for r < n && w[n-1-r] > least {
@@ -108,8 +108,7 @@ func (s *Spectral) MulRight(be blas.Backend, dst, C blas.General) {
 	s.MulRightWith(be, dst, C, new(blas.General))
 }
 
-// MulRightWith is MulRight with scratch of the caller's, which grows to l×r when
-// it is smaller and is left for the next call.
+// MulRightWith is MulRight with scratch of the caller, which is enlarged to l×r where it is smaller.
 func (s *Spectral) MulRightWith(be blas.Backend, dst, C blas.General, work *blas.General) {
 	*work = blas.Reshape(*work, C.Rows, s.Rank())
 	s.rotateScaled(be, *work, C)
@@ -136,7 +135,7 @@ func (s *Spectral) Factor() blas.General {
 	return R
 }
 
-// Elements shows the matrix, at 2r flops for an element.
+// Elements returns a function that computes the element (i,j), at 2r flops.
 func (s *Spectral) Elements() func(i, j int) float64 {
 	R := s.Factor()
 	return func(i, j int) float64 { return blas.Dot(blas.Row(R, i), blas.Row(R, j)) }
@@ -147,13 +146,13 @@ func (s *Spectral) Clone() *Spectral {
 	return &Spectral{V: blas.Clone(s.V), S: append([]float64(nil), s.S...)}
 }
 
-// RankDrop is the size, relative to the largest and to machine precision times the order, up to which singular values
-// and eigenvalues are rounding.
+// RankDrop sets the rank of a matrix: singular values and eigenvalues of at most RankDrop·ε·N times the largest count
+// as 0, with the machine precision ε and the order N.
 const RankDrop = 4
 
-// RowBasis is an orthonormal basis P (n×k) of the row space of the N×n Y: k ≥ 1 but for N = 0, where it has no columns.
-// It is the identity's shape, without data, when Y has full column rank or no columns. Singular values of at most
-// RankDrop times their rounding do not count. The error is ErrNotFinite, or the backend's.
+// RowBasis returns an orthonormal basis P (n×k) of the row space of the N×n Y, with k ≥ 1 unless N = 0. If Y has full
+// column rank or no columns, the basis is the identity: P then has its shape and no data. Singular values below the
+// bound of [RankDrop] count as 0. The error is ErrNotFinite, or that of the backend.
 func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
 	N, n := Y.Rows, Y.Cols
 	full := blas.General{Rows: n, Cols: n}
@@ -194,8 +193,8 @@ func RowBasis(be blas.Backend, Y blas.General) (blas.General, error) {
 	return blas.Product(be, false, false, T, blas.View(u, 0, 0, k, rank)), nil
 }
 
-// LeadingBasis is an orthonormal basis (n×k) of about the k leading right singular vectors of the N×n B, by two steps
-// of subspace iteration (Halko, Martinsson and Tropp, doi:10.1137/090771806).
+// LeadingBasis returns an orthonormal basis (n×k) of approximately the k leading right singular vectors of the N×n B,
+// by two steps of randomized subspace iteration (Halko, Martinsson and Tropp, doi:10.1137/090771806).
 func LeadingBasis(ctx context.Context, be blas.Backend, B blas.General, k int, seed uint64) (blas.General, error) {
 	T, S := blas.NewGeneral(B.Cols, k), blas.NewGeneral(B.Rows, k)
 	FillNormal(T, seed)
@@ -211,7 +210,8 @@ func LeadingBasis(ctx context.Context, be blas.Backend, B blas.General, k int, s
 	return T, nil
 }
 
-// Outside is an orthonormal basis of what the columns of W add to the range of P, which has orthonormal columns.
+// Outside returns an orthonormal basis of the projection of the range of W (n×k) on the orthogonal complement of the
+// range of P, whose columns are orthonormal.
 func Outside(be blas.Backend, P, W blas.General) blas.General {
 	W = blas.Clone(W)
 	whole := columnNorms(W)
@@ -243,7 +243,7 @@ func Outside(be blas.Backend, P, W blas.General) blas.General {
 	return Q
 }
 
-// Orthonormal is P, nearly orthonormal, without what rounding has let in.
+// Orthonormal returns an orthonormal basis of the range of P (n×k), whose columns are orthonormal up to rounding.
 func Orthonormal(be blas.Backend, P blas.General) blas.General {
 	D, Q := blas.NewGeneral(P.Cols, P.Cols), blas.Like(P)
 	blas.GramOf(be, D, P)

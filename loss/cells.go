@@ -10,11 +10,11 @@ import (
 	"github.com/iokl/iokl/internal/base/par"
 )
 
-// Cells is a loss summed over the cells of a matrix of targets, Σ w·φ(y, f) with the predictions f = F. Where constants
-// are free it is the least sum for f = F + b over the numbers b_j that are added to the columns of F: a convex function
-// of F too, with −∂/∂F = w·v at the best b, so that Σ_i w·v is 0 in every column j (mathematics.md §17). The
-// coefficients that its methods take then have this property, which [Cells.Clip] gives them. Matrices have the shape of
-// Y and no gaps between their rows.
+// Cells is a loss summed over the cells of a matrix of targets, Σ w·φ(y, f), as a function of the matrix F of
+// predictions. Where constants are free, it is the minimum over b of the sum at f = F + b, with a number b_j added to
+// column j of F. This is a convex function of F too. Its gradient is −w·v at the minimising b, so that Σ_i w·v = 0 in
+// every column (mathematics.md §17). Coefficients C must then have that property too; [Cells.Clip] establishes it.
+// Matrices have the shape of Y and no gaps between their rows.
 type Cells struct {
 	Loss
 	Y, W   blas.General // W is 0 where no target counts
@@ -24,8 +24,8 @@ type Cells struct {
 	Rounding
 }
 
-// NewCells is the loss summed over the targets that are not NaN, of the given weights ≥ 0, where constants are free or
-// not. The error names a target of positive weight that the loss is not defined for.
+// NewCells returns the loss summed over the targets that are not NaN, with the given weights ≥ 0. free tells whether
+// constants are free. The error names a target of positive weight for which the loss is not defined.
 func NewCells(l Loss, Y blas.General, weight func(i, j int) float64, free bool) (*Cells, error) {
 	c := &Cells{Loss: l, Y: blas.Like(Y), W: blas.Like(Y), Free: free}
 	for i := range Y.Rows {
@@ -44,15 +44,15 @@ func NewCells(l Loss, Y blas.General, weight func(i, j int) float64, free bool) 
 	return c, nil
 }
 
-// Rounding takes the kinks from a loss: it becomes the largest over the box of v·(y − f) less what [Loss.Conjugate]
-// takes from v·y and (κ/2)(v − v⁰)², whose curvature is 1/κ at most. That is below the loss, and near it where v⁰ is
-// near its v. The zero value rounds nothing; the logistic loss takes no other.
+// Rounding smooths the kinks of a loss: φ(y, f) becomes the maximum over v in the box of ψ*(v) − v·f − (κ/2)(v − v⁰)².
+// Its second derivative is at most 1/κ. It is at most φ, and near φ where v⁰ is near the maximising v. The zero value
+// does not smooth. The logistic loss accepts the zero value alone.
 type Rounding struct {
 	Kappa  float64      // κ
 	Center blas.General // v⁰
 }
 
-// Exact is c without rounding.
+// Exact is c without smoothing.
 func (c *Cells) Exact() *Cells {
 	exact := *c
 	exact.Rounding = Rounding{}
@@ -91,7 +91,7 @@ func (c *Cells) conjugateAt(at int, y, v float64) float64 {
 	return value
 }
 
-// Each calls visit for every cell of positive weight, with its place in Data.
+// Each calls visit for every cell of positive weight, with its index in Data.
 func (c *Cells) Each(visit func(at int, y, w float64)) {
 	for at, w := range c.W.Data {
 		if w > 0 {
@@ -100,7 +100,8 @@ func (c *Cells) Each(visit func(at int, y, w float64)) {
 	}
 }
 
-// Parts calls f with consecutive ranges of places in Data, in parallel, and returns what it returns in their order.
+// Parts calls f in parallel with ranges of places in Data that cover all, and returns the values of f in the order of
+// the ranges.
 func (c *Cells) Parts(f func(lo, hi int) float64) []float64 {
 	parts := make([]float64, (len(c.W.Data)+par.Elements-1)/par.Elements)
 	par.Ranges(len(c.W.Data), par.Elements, func(lo, hi int) { parts[lo/par.Elements] = f(lo, hi) })
@@ -119,8 +120,9 @@ func (c *Cells) Add(term func(at int, y, w float64) float64) float64 {
 	}))
 }
 
-// Along is the derivative of the sum along D at F + t·D, as a function of t from 0 to 1. The slope of a cell is
-// monotone: cells where it is the same at both ends are added up once, but where constants are free.
+// Along returns the directional derivative of the sum at F + t·D in the direction D, as a function of t in [0, 1]. The
+// derivative of a cell is monotone in t. Cells whose derivative is equal at both ends are summed once, unless constants
+// are free.
 func (c *Cells) Along(F, D blas.General) func(t float64) float64 {
 	if c.Free {
 		at := blas.Like(F)
@@ -182,7 +184,7 @@ func (c *Cells) Sum(F blas.General) float64 {
 	})
 }
 
-// Dual is Σ w·(ψ*(v) − v·offset) at v = 2μC/w of the coefficients scale·C, moved into the box.
+// Dual is Σ w·(ψ*(v) − v·offset) at v = 2μ·scale·C/w, clipped to the box.
 func (c *Cells) Dual(C blas.General, mu, scale float64) float64 {
 	return c.Add(func(at int, y, w float64) float64 {
 		lo, hi := c.Box(y)
@@ -191,8 +193,8 @@ func (c *Cells) Dual(C blas.General, mu, scale float64) float64 {
 	})
 }
 
-// Gap is the loss at F less the dual side at v = 2μC/w, both sums taken together, cell by cell: where they are nearly
-// equal, less of their difference is rounding.
+// Gap is the sum at F minus the dual sum at v = 2μC/w. Differences are taken cell by cell, which loses fewer digits
+// than the difference of the sums where these are nearly equal.
 func (c *Cells) Gap(C, F blas.General, mu float64) float64 {
 	c.Settle(F)
 	return c.Add(func(at int, y, w float64) float64 {
@@ -209,13 +211,14 @@ func (c *Cells) Gap(C, F blas.General, mu float64) float64 {
 	})
 }
 
-// Multiples is the dual side of the certificate of coefficients s·C, without the term of the kernels.
+// Multiples is the dual side of the certificate at the coefficients s·C as a function of s, without the term of the
+// kernels.
 type Multiples struct {
 	Most  float64                 // the largest s of which v is in the box
 	Value func(s float64) float64 // Σ w·(ψ*(v) − v·offset)/μ at v = 2μsC/w for s up to Most
 }
 
-// Multiples is that of C.
+// Multiples returns the dual side of the certificate along the multiples of C.
 func (c *Cells) Multiples(C blas.General, mu float64) *Multiples {
 	m := &Multiples{Most: math.Inf(1)}
 	var vy, vv, cross, center float64 // Σw·v·y, Σw·v², Σw·v·v⁰ and Σw·(v⁰)²
@@ -243,9 +246,9 @@ func (c *Cells) Multiples(C blas.General, mu float64) *Multiples {
 	return m
 }
 
-// Clip moves v = 2μC/w into the box, by C in place, and reports whether it was outside. Where constants are free it
-// first takes from the v of every column the number that makes Σ_i w·v of what ends in the box vanish: v becomes the
-// nearest of those, in the norm of the weights.
+// Clip projects v = 2μC/w on the box of the loss, by changing C in place, and reports whether v was outside. Where
+// constants are free it projects on the v in the box with Σ_i w·v = 0 in every column, in the norm of the weights: it
+// subtracts a number from every column before clipping.
 func (c *Cells) Clip(C blas.General, mu float64) (moved bool) {
 	shift := make([]float64, c.Y.Cols)
 	if c.Free {

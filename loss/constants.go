@@ -1,4 +1,4 @@
-// This file finds the constants that are added to columns of predictions.
+// Constants that are added to columns of predictions.
 
 package loss
 
@@ -9,7 +9,7 @@ import (
 	"github.com/iokl/iokl/internal/base/par"
 )
 
-// Settle sets the offsets to the constants of the least sum at F, where they are free.
+// Settle sets the offsets to the minimising constants at F, where these are free.
 func (c *Cells) Settle(F blas.General) {
 	if !c.Free {
 		return

@@ -1,9 +1,10 @@
-// Package loss holds the convex losses φ(y, f) of a target y and a prediction f that a fit may minimise, and their
-// conjugates, which certify it (mathematics.md §15). With weights w and u = 2μC the two sides of the certificate are
+// Package loss holds the convex losses φ(y, f) of a target y and a prediction f that a fit can minimise, and their
+// conjugates, of which its certificate is made (mathematics.md §15). With weights w and u = 2μC,
 //
 //	Σ w·φ(y, KCL) + μ·tr(CᵀKCL)  ≥  min  ≥  Σ w·ψ*(u/w) − μ·tr(CᵀKCL),   ψ*(v) = min over f of φ(y, f) + v·f,
 //
-// for every C whose v = u/w lies in the box of the loss. At the optimum v = −∂φ/∂f.
+// for every C for which v = u/w is in the box of the loss, the interval on which ψ* is finite. At the optimum v =
+// −∂φ/∂f.
 package loss
 
 import (
@@ -124,7 +125,8 @@ func (l Loss) Value(y, f float64) float64 {
 	return r * r
 }
 
-// Slope is −∂φ/∂f, at the kink of Quantile any number between those beside it, and Curvature is ∂²φ/∂f².
+// Slope returns −∂φ/∂f and the curvature ∂²φ/∂f². At the kink of Quantile the slope is a number between the one-sided
+// derivatives.
 func (l Loss) Slope(y, f float64) (slope, curvature float64) {
 	r := y - f
 	switch l.Kind {
@@ -156,7 +158,7 @@ func Probability(f float64) float64 {
 	return e / (1 + e)
 }
 
-// Box is the interval of the v for which ψ*(v) is finite.
+// Box is the interval [lo, hi] of the v for which ψ*(v) is finite.
 func (l Loss) Box(y float64) (lo, hi float64) {
 	switch l.Kind {
 	case Huber:
@@ -169,7 +171,7 @@ func (l Loss) Box(y float64) (lo, hi float64) {
 	return math.Inf(-1), math.Inf(1)
 }
 
-// Stiffness is −∂²ψ*/∂v² within the box where it is one number, that of Squared and Huber; 0 for Quantile.
+// Stiffness is −∂²ψ*/∂v² in the box, for the losses for which it is constant: Squared and Huber, and 0 for Quantile.
 func (l Loss) Stiffness() float64 {
 	if l.Kind == Squared || l.Kind == Huber {
 		return 0.5

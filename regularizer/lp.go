@@ -1,4 +1,4 @@
-// This file is the l_p norm as a regularizer, with the projections on its ball.
+// The l_p norm, and projections on its ball.
 
 package regularizer
 
@@ -33,8 +33,8 @@ func (r Lp) Q() float64 { return r.P / (2 - r.P) }
 // Start writes m^{−1/q}.
 func (r Lp) Start(eta []float64) { fill(eta, math.Pow(float64(len(eta)), -1/r.Q())) }
 
-// Update is η_j = α_j^{2/(q+1)} / (Σ_i α_i^{2q/(q+1)})^{1/q} (mathematics.md §3,
-// where the paper's formula is corrected); all-zero α leaves the start weights.
+// Update is η_j = α_j^{2/(q+1)} / (Σ_i α_i^{2q/(q+1)})^{1/q} (mathematics.md §3, where the paper's formula is
+// corrected). If all α are 0 it writes the weights of Start.
 func (r Lp) Update(eta, alpha2 []float64) {
 	top := maxOf(alpha2)
 	if math.IsInf(r.Q(), 1) || top == 0 {

@@ -1,4 +1,4 @@
-// This file holds the block r-norms and the elastic net as regularizers.
+// Block r-norms and the elastic net.
 
 package regularizer
 

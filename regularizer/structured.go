@@ -1,4 +1,4 @@
-// This file holds regularizers that tie weights to each other: groups and wedge.
+// Norms that tie weights to each other: groups and wedge.
 
 package regularizer
 
@@ -95,8 +95,8 @@ func (r Groups) Project(v []float64) {
 	r.each(v, func(p []float64) { fill(p, math.Max(floats.Sum(p)/float64(len(p)), 0)) })
 }
 
-// Wedge orders the weights, η_1 ≥ η_2 ≥ … ≥ 0, with ω(η) = Σ_j η_j on that cone
-// (Micchelli, Morales and Pontil, 2013): kernels come in the order of the dictionary.
+// Wedge orders the weights in the order of the dictionary, η_1 ≥ η_2 ≥ … ≥ 0, with ω(η) = Σ_j η_j on that cone
+// (Micchelli, Morales and Pontil, 2013).
 type Wedge struct{}
 
 func (Wedge) String() string { return "wedge" }
@@ -107,8 +107,7 @@ func (Wedge) Check(int) error { return nil }
 // Start writes 1/m.
 func (Wedge) Start(eta []float64) { fill(eta, 1/float64(len(eta))) }
 
-// Update pools neighbours until the means of α² descend: on each pool η is the
-// square root of its mean.
+// Update is isotonic regression of α² by pooling adjacent kernels: on each pool η is the square root of the mean of α².
 func (Wedge) Update(eta, alpha2 []float64) {
 	copy(eta, alpha2)
 	pool(eta)
@@ -127,8 +126,8 @@ func (Wedge) Omega(eta []float64) float64 {
 	return floats.Sum(eta)
 }
 
-// Conjugate is 0 when no prefix of c has a mean above 1, else +∞: the cone is
-// spanned by the indicators of prefixes.
+// Conjugate is 0 when the mean of every prefix of c is at most 1, else +∞, because the indicators of prefixes span the
+// cone.
 func (Wedge) Conjugate(c []float64) float64 {
 	var s float64
 	for j, v := range c {
@@ -143,7 +142,7 @@ func (Wedge) Conjugate(c []float64) float64 {
 // Gradient is 1.
 func (Wedge) Gradient(dst, _ []float64) { fill(dst, 1) }
 
-// Project is isotonic regression by pooling, clipped at 0.
+// Project is isotonic regression by pooling adjacent elements, clipped at 0.
 func (Wedge) Project(v []float64) {
 	pool(v)
 	clipBelow(v)

@@ -1,15 +1,15 @@
-// This file changes the units of penalties.
+// Penalties in other units of the kernels.
 
 package regularizer
 
-// InUnits is the penalty ω·b/s² of a problem whose objective is divided by s² and whose λ by b, while its weights stay.
-// Its domain is that of ω. Neither b/s² nor its reciprocal need be a float64.
+// InUnits is the penalty ω·b/s², of a problem whose objective is divided by s² and whose λ is divided by b, at the same
+// weights. Its domain is that of ω. b/s² and its reciprocal may overflow.
 type InUnits struct {
 	Regularizer
 	Scale, B float64 // s and b
 }
 
-// Update is that of ω at alpha2·s²/b.
+// Update is the Update of ω for alpha2·s²/b.
 func (r InUnits) Update(eta, alpha2 []float64) { r.Regularizer.Update(eta, r.given(alpha2)) }
 
 // Omega is ω(η)·b/s².
@@ -38,7 +38,8 @@ func (r InUnits) given(v []float64) []float64 {
 	return s
 }
 
-// Restricts reports whether r of some of the kernels, where the others have weight 0, is of the kind of r.
+// Restricts reports whether r, restricted to some of the kernels with weight 0 for the others, is a regularizer of the
+// same type.
 func Restricts(r Regularizer) bool {
 	switch r := r.(type) {
 	case InUnits:

@@ -1,4 +1,4 @@
-// This file differentiates the restricted likelihood and the prior.
+// Derivatives of the restricted likelihood and of the prior.
 
 package reml
 

@@ -1,4 +1,4 @@
-// This file evaluates the restricted likelihood and the prior.
+// The restricted likelihood and the prior.
 
 package reml
 

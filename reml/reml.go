@@ -1,19 +1,20 @@
-// Package reml learns the variance components of a mixed model with several outputs by restricted likelihood:
+// Package reml learns the variance components of a mixed model with several outputs by restricted maximum likelihood:
 //
 //	y_Ω ~ N(Hb, V),   V = (Σ_j K_j⊗L_j + I⊗diag(σ²))_ΩΩ,   −log p = ½(log|V| + log|HᵀV⁻¹H| + yᵀα + (N−n)·log 2π),
 //
-// with an intercept b_k of each output, N observed cells Ω, P = V⁻¹ − V⁻¹H(HᵀV⁻¹H)⁻¹HᵀV⁻¹ and α = Py. What is maximised
-// is the likelihood times an inverse Wishart density of each L_j,
+// with an intercept b_k of each output, N observed cells Ω, P = V⁻¹ − V⁻¹H(HᵀV⁻¹H)⁻¹HᵀV⁻¹ and α = Py. The likelihood is
+// multiplied by an inverse Wishart density of each L_j,
 //
 //	−log p(L_j) = ½ν(log|L_j| + mode·tr L_j⁻¹) + const.,   mode = priorVariance/m,   ν = 2(n + 1),
 //
-// for outputs of variance 1, the default of BGLR for several outputs (Pérez-Rodríguez and de los Campos 2022) without
-// its correlations: it weighs as much as 2(n + 1) samples, and keeps L_j positive definite. The unknowns are triangular
-// A_j with L_j = A_jA_jᵀ, and σ. The steps are Newton's with the average information ½αᵀ(∂V)P(∂V)α in the place of the
-// second derivatives with respect to V (Gilmour, Thompson and Cullis 1995), damped so that each raises the product.
-// A step costs N³ flops and takes 16N² bytes.
+// for outputs of variance 1. This prior is the default of BGLR for several outputs (Pérez-Rodríguez and de los Campos
+// 2022) without correlations. It counts as much as 2(n + 1) samples, and keeps L_j positive definite.
 //
-// The model predicts as a sum of separable kernels does: [Fit] returns a [bcd.Result].
+// The unknowns are σ and triangular A_j with L_j = A_jA_jᵀ. The steps are those of Newton's method with the average
+// information ½αᵀ(∂V)P(∂V)α in place of the second derivatives with respect to V (Gilmour, Thompson and Cullis 1995),
+// damped so that each increases the product. A step costs N³ flops and takes 16N² bytes.
+//
+// Predictions are those of a sum of separable kernels: [Fit] returns a [bcd.Result].
 package reml
 
 import (
@@ -63,10 +64,10 @@ type Components struct {
 }
 
 // Fit learns the L_j, the residual variances and the intercepts for the kernels K and the targets Y (l×n), NaN where
-// missing. Eta of the result is (tr L_j)/n, C is α, Objective is −log of likelihood times prior; it is not convex in
-// the L_j, so that GapL and RelativeGap are no bounds but the decrease that the next step expects. A nil error means
-// that this is at most what [bcd.Tolerance] says. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with
-// no result.
+// missing. In the result, Eta is (tr L_j)/n, C is α, and Objective is −log of likelihood times prior. This is not
+// convex in the L_j: GapL and RelativeGap are no bounds, but the decrease that the next step is expected to make. A nil
+// error means that it is at most what [bcd.Tolerance] allows. Data without a likelihood are [bcd.ErrInput] or
+// [bcd.ErrNotPSD], with no result.
 func Fit(ctx context.Context, K linop.Separate, Y blas.General, opt Options) (*bcd.Result, *Components, error) {
 	tol, most := bcd.Tolerance(opt.Tol)
 	opt.Tol, opt.MaxIter = tol, cmp.Or(opt.MaxIter, 1000)

@@ -1,4 +1,4 @@
-// This file makes the exact features of polynomial kernels: monomials.
+// Exact features of polynomial kernels: monomials.
 
 package rff
 

@@ -1,4 +1,4 @@
-// This file describes random features as formulas.
+// Random features as formulas.
 
 package rff
 

@@ -1,4 +1,4 @@
-// This file makes random Fourier features.
+// Random Fourier features.
 
 package rff
 

@@ -1,4 +1,4 @@
-// This file draws randomized Halton sequences, the points of the sampler qmc.
+// Randomized Halton sequences, the points of the sampler qmc.
 
 package rff
 

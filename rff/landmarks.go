@@ -1,4 +1,4 @@
-// This file chooses the landmarks of Nyström features.
+// The choice of the landmarks of Nyström features.
 
 package rff
 

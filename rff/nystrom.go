@@ -1,4 +1,4 @@
-// This file makes Nyström features from landmarks.
+// Nyström features from landmarks.
 
 package rff
 

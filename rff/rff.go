@@ -1,4 +1,4 @@
-// This file holds feature maps: their description, how they are chosen, and how they transform rows.
+// Feature maps: their description, the choice of a map for a kernel, and the transform of rows.
 
 package rff
 
@@ -65,12 +65,10 @@ type transformer interface {
 	transform(dst, x blas.General) error
 }
 
-// New makes the feature map of a kernel: exact features for linear, cosine and
-// poly, else those that k.Approx asks for. X (l×d) provides landmarks and
-// training means; maps that need neither take an X without rows. Errors wrap
-// ErrNoFeatures, or are those of the data, or ctx's: it is looked at between the blocks
-// of rows that landmarks are chosen from, and not within the factorisation of their Gram
-// matrix, of Count³ operations. be is the Backend of the map.
+// New makes the feature map of a kernel: exact features for linear, cosine and poly kernels, and otherwise those of
+// k.Approx. X (l×d) provides landmarks and training means; maps that need neither accept an X without rows. be is the
+// Backend of the map. Errors wrap [ErrNoFeatures], or are those of the data or of ctx. ctx is checked between blocks of
+// the rows from which landmarks are chosen, but not within the factorization of their Gram matrix, of Count³ flops.
 func New(
 	ctx context.Context, k kernel.Kernel, X blas.General, seed, stream uint64, be blas.Backend,
 ) (*Map, error) {
@@ -114,7 +112,7 @@ func (m *Map) choose(ctx context.Context, X blas.General) error {
 	return nil
 }
 
-// Check refuses a description that is no feature map, as one read from JSON may be.
+// Check reports a description that is no feature map, as JSON may hold.
 func (m *Map) Check() error {
 	check := map[string]func(*Map) error{Exact: checkExact, Fourier: checkFourier, Nystrom: checkNystrom}[m.Method]
 	if check == nil {
@@ -185,7 +183,7 @@ func (m *Map) bytes() float64 {
 	return 8 * D * d
 }
 
-// Dim is D, the number of features: of pairs of an odd Count, one more.
+// Dim is D, the number of features. It is Count + 1 for pairs of an odd Count.
 func (m *Map) Dim() int { return m.D }
 
 // blockRows is the number of samples transformed at a time by one goroutine.

@@ -1,4 +1,4 @@
-// This file makes random Fourier features by fast Hadamard transforms.
+// Random Fourier features by fast Hadamard transforms.
 
 package rff
 

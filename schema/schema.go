@@ -1,6 +1,5 @@
-// Package schema says how the columns of a table in a file, which may hold words
-// and dates, become the columns of numbers that a model learns from. A model keeps
-// its schema, so that new rows are read as those were that it has learned from.
+// Package schema describes how the columns of a table in a file, which may hold words and dates, become the columns of
+// numbers that a model learns from. A model keeps its schema, so that new rows are read as the training rows were.
 package schema
 
 import (

@@ -1,4 +1,4 @@
-// This file adds up the sums of rows in one pass.
+// The pass over the rows that adds up their sums.
 
 package stream
 
@@ -89,9 +89,9 @@ func Bytes(D, d, n int, opt Options) float64 {
 	return 8 * (K*float64(D)*(order+float64(n)) + B*(float64(D)+K*float64(d+n+1)))
 }
 
-// Plan decides whether the sums of D features, d inputs and n targets fit into
-// limit bytes with Γ. Where they do not it sets opt.NoGamma and says what that
-// costs, for l rows (or fewer than 0, when their number is not known).
+// Plan decides whether the sums of D features, d inputs and n targets fit into limit bytes with Γ. If they do not it
+// sets opt.NoGamma, and the text says what this costs for l rows; l < 0 means that their number is not known. Otherwise
+// the text is "".
 func Plan(D, d, n int, l, limit int64, opt Options) (Options, string) {
 	need := Bytes(D, d, n, opt)
 	if opt.NoGamma || need <= float64(limit) {
@@ -153,9 +153,8 @@ func (a *Accumulator) emptyFolds() []fold {
 // Rows is the number of rows taken so far.
 func (a *Accumulator) Rows() int64 { return a.rows }
 
-// Sums returns the sums of each fold over the rows taken so far: those of pattern p of fold k
-// at k·P + p, where there are P patterns. In them missing targets count as 0. They share the
-// accumulator's memory.
+// Sums returns the sums over the rows added so far. With P patterns, those of pattern p in fold k are at k·P + p.
+// Missing targets count as 0 in them. They share the memory of the accumulator.
 func (a *Accumulator) Sums() ([]Sums, error) {
 	sums := make([]Sums, len(a.folds))
 	for k := range a.folds {
@@ -167,8 +166,8 @@ func (a *Accumulator) Sums() ([]Sums, error) {
 	return sums, nil
 }
 
-// Add takes the rows of a block. When one of them is bad the rows before it are
-// taken, and the error, which wraps ErrRow, names it.
+// Add adds the rows of a block to the sums. At a bad row it stops after the rows before it; the error wraps [ErrRow]
+// and names the row.
 func (a *Accumulator) Add(b Block) error {
 	if err := b.check(a.d, a.n); err != nil {
 		return err
@@ -262,12 +261,10 @@ func (a *Accumulator) flush(f *fold) error {
 	return nil
 }
 
-// Run takes the rows of src to its end, reading one block ahead. An accumulator
-// that has taken rows before, such as one read from a checkpoint, passes over as
-// many first. It stops at an error of the source or in a row, or when ctx is
-// cancelled or Progress says so; then the rows before are taken, Checkpoint has
-// been called, and that error is returned. The source is not used after Run has
-// returned, but for a call of Next that was under way when ctx was cancelled.
+// Run adds the rows of src up to its end, reading one block ahead. An accumulator that already holds rows, as after
+// Decode, skips as many first. Run ends early at an error of the source or in a row, when ctx ends, or at an error of
+// Progress; it then has added the rows before, calls Checkpoint, and returns that error. After Run has returned src is
+// not used, except by a call of Next that was running when ctx ended.
 func (a *Accumulator) Run(ctx context.Context, src Source) error {
 	err := a.run(ctx, src)
 	if err != nil && a.opt.Checkpoint != nil {

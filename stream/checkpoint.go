@@ -1,4 +1,4 @@
-// This file writes the state of a pass and reads it back.
+// Checkpoints of a pass.
 
 package stream
 
@@ -57,8 +57,8 @@ func (f *fold) numbers() [][]float64 {
 	return append(slices.Insert(all, len(all)-2, f.sums.Center), x, y, w)
 }
 
-// Encode writes the state of the accumulator; a pass that goes on from it ends
-// bitwise as one that was not interrupted.
+// Encode writes the state of the accumulator. A pass continued from it ends with the same bits as one without
+// interruption.
 func (a *Accumulator) Encode(w io.Writer) error {
 	var all [][]float64
 	for k := range a.folds {
@@ -67,9 +67,8 @@ func (a *Accumulator) Encode(w io.Writer) error {
 	return checkpoint.Write(w, magic, a.header(), all)
 }
 
-// Decode reads the state that Encode wrote, to the end of r, for an accumulator of the same
-// features, options and identity; on error the accumulator is as it was. Errors
-// wrap ErrCheckpoint.
+// Decode reads a state that Encode wrote, up to the end of r. The accumulator must have the same features, options and
+// identity; after an error it is unchanged. Errors wrap [ErrCheckpoint].
 func (a *Accumulator) Decode(r io.Reader) error {
 	folds, rows, err := a.decode(r)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file multiplies by the Gram matrix of the features in a pass over the rows.
+// Products with the Gram matrix of the features, each in a pass over the rows.
 
 package stream
 
@@ -11,10 +11,10 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Gram is the operator Γ = ZᵀZ of data too wide for D² numbers: each multiply
-// reads the rows again, Γv = Σ_blocks Z_bᵀW_b(Z_b v) with the weights W of the rows, 4lDk flops for k columns and
-// 8·BlockRows·(D+k) bytes. It is a linop.Operator that can fail: after an error
-// Apply fills dst with NaN, so that no solver takes it for an answer, and Err tells why.
+// Gram is the operator Γ = ZᵀWZ, with the weights W of the rows, for a D at which D² numbers do not fit into memory.
+// Each product reads the rows again, Γv = Σ_blocks Z_bᵀW_b(Z_b v): 4lDk flops for k columns, and 8·BlockRows·(D+k)
+// bytes. It is a [linop.Operator] that can fail. After an error Apply fills dst with NaN, which no solver accepts as a
+// solution, and Err returns the error.
 type Gram struct {
 	features Features
 	open     func() (Source, error)
@@ -25,9 +25,9 @@ type Gram struct {
 	err      error
 }
 
-// NewGram returns the operator of the rows that open starts to hand out anew at each call;
-// a source that is an io.Closer is closed after its pass. Ranks of a parallel job, nil for this process alone, add up
-// the products of their rows: all must ask for the same.
+// NewGram returns the operator of the rows that open returns, from the first row on, at each call. A source that is an
+// io.Closer is closed after its pass. The ranks of a parallel job, nil for this process alone, add up the products of
+// their rows, and must all multiply the same columns.
 func NewGram(features Features, open func() (Source, error), opt Options, ranks Ranks) *Gram {
 	opt.fill()
 	return &Gram{features: features, open: open, rows: opt.BlockRows, be: blas.Or(opt.Backend), ranks: ranks}
@@ -36,7 +36,7 @@ func NewGram(features Features, open func() (Source, error), opt Options, ranks 
 // Dim is D.
 func (g *Gram) Dim() int { return g.features.Dim() }
 
-// Err is the first error of a multiply; the operator stays unusable after it.
+// Err is the first error of a product. All later products fail.
 func (g *Gram) Err() error {
 	if g.err == nil {
 		return nil

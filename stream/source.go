@@ -1,4 +1,4 @@
-// This file hands out rows in blocks, from memory, in shares for ranks, and read ahead.
+// Sources of blocks of rows: from memory, in shares for ranks, and read ahead.
 
 package stream
 
@@ -164,9 +164,8 @@ type share struct {
 	rank, size, at int
 }
 
-// Share is the part of src that falls to one of size ranks: every size-th block,
-// from the rank-th on. All ranks read all of the source. Rows that end in an
-// error come to every rank as that error, so that all stop.
+// Share is the part of src that falls to one of size ranks: every size-th block, starting with block number rank. All
+// ranks read all of the source. If rows end in an error, every rank gets that error, so that all stop.
 func Share(src Source, rank, size int) Source {
 	if rank < 0 || rank >= size {
 		panic("stream: no such rank")

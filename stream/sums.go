@@ -1,5 +1,5 @@
-// This file holds the sums of a set of rows, combines them, also over the ranks of a parallel job, and lists which
-// targets rows observe.
+// Sums of a set of rows, their combination, also over the ranks of a parallel job, and the sets of targets that rows
+// observe.
 
 package stream
 
@@ -11,8 +11,8 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Sums is what a pass leaves of a set of rows. What concerns the targets is about
-// a Center near their means, so that targets far from 0 lose no digits; see Recenter.
+// Sums holds the sums over a set of rows. Those of targets are taken about a Center near their means, so that targets
+// far from 0 do not lose digits; see Recenter.
 type Sums struct {
 	Rows     int64        // l, those of positive weight
 	Weight   float64      // sum of the weights w of the rows
@@ -76,8 +76,8 @@ func (s *Sums) add(be blas.Backend, z, y blas.General, w []float64) {
 	blas.Gemm(be, true, false, 1, z, y, 1, s.H)
 }
 
-// Recenter makes center (n) the Center, nil for 0, and H, YSum and YY those about it.
-// Away from the means of targets that are far from 0 they lose digits.
+// Recenter changes Center to center (n), nil for 0, and H, YSum and YY with it. Away from the means of the targets
+// these lose digits.
 func (s *Sums) Recenter(center []float64) {
 	if center == nil {
 		center = make([]float64, len(s.Center))
@@ -106,9 +106,8 @@ func (s *Sums) about(center []float64) Sums {
 	return t
 }
 
-// Total adds up sums, leaving out those whose index skip reports; nil skips none.
-// So Total(folds, func(k int) bool { return k == 3 }) is the training set of fold 3.
-// All have the same targets.
+// Total adds up sums, except those whose index skip reports; nil skips none. Total(folds, func(k int) bool { return k
+// == 3 }) is the training set of fold 3. All sums must have the same targets observed.
 func Total(sums []Sums, skip func(k int) bool) Sums {
 	if len(sums) == 0 {
 		panic("stream: Total of no sums")
@@ -152,8 +151,8 @@ func (s *Sums) plus(t *Sums) {
 	blas.Axpy(1, moved.YY, s.YY)
 }
 
-// OutputMoments is the mean of each target and its standard deviation about it (by the weight), 0 for
-// a target that is constant up to the rounding of its values.
+// OutputMoments returns the weighted mean and standard deviation of each target. The deviation of a target that is
+// constant up to the rounding of its values is 0.
 func (s *Sums) OutputMoments() (mean, deviation []float64) {
 	mean, deviation = slices.Clone(s.Center), make([]float64, len(s.Center))
 	if s.Weight == 0 {
@@ -169,8 +168,8 @@ func (s *Sums) OutputMoments() (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// OutputMoments are those of [Sums.OutputMoments] over the rows of all parts, of each of which it takes the
-// targets that are observed there. A target that is observed nowhere has mean and deviation 0.
+// OutputMoments returns the mean and the standard deviation of each target over the rows of all parts in which it is
+// observed; see [Sums.OutputMoments]. Both are 0 for a target that is observed nowhere.
 func OutputMoments(parts []Sums) (mean, deviation []float64) {
 	if len(parts) == 1 && parts[0].Observed == nil {
 		return parts[0].OutputMoments()
@@ -205,8 +204,7 @@ func OutputMoments(parts []Sums) (mean, deviation []float64) {
 // Has reports whether target j is observed in the rows.
 func (s *Sums) Has(j int) bool { return s.Observed == nil || s.Observed[j] }
 
-// Standardized is H and the sums of squares of the columns of Y for the targets
-// (y_j − mean_j)/scale_j.
+// Standardized returns H and the sums of squares of the columns of Y for the targets (y_j − mean_j)/scale_j.
 func (s *Sums) Standardized(mean, scale []float64) (H blas.General, yy []float64) {
 	if n := len(s.Center); len(mean) != n || len(scale) != n {
 		panic("stream: Standardized: one mean and scale for each target")
@@ -230,8 +228,8 @@ type patterns struct {
 	place map[string]int // of each in the list, by its key
 }
 
-// Patterns lists the different sets of observed targets that rows of Y have, in the order in
-// which they come; NaN is a missing target.
+// Patterns lists the distinct sets of observed targets of the rows of Y, in order of first appearance. NaN is a missing
+// target.
 func Patterns(Y blas.General) [][]bool {
 	var p patterns
 	for i := range Y.Rows {
@@ -291,9 +289,8 @@ type Ranks interface {
 	Allreduce(x []float64) error
 }
 
-// Reduce replaces the sums of each fold by their total over the ranks of a job,
-// each of which must call it after its own pass. Counts stay exact below 2⁵³ rows.
-// The accumulator then holds rows it has not seen itself, and cannot be resumed.
+// Reduce replaces the sums of each fold by their total over the ranks of a job. Each rank calls it after its own pass.
+// Counts are exact below 2⁵³ rows. Afterwards the accumulator cannot be resumed, because it holds rows of other ranks.
 func (a *Accumulator) Reduce(r Ranks) error {
 	if _, err := a.Sums(); err != nil {
 		return err

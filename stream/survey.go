@@ -1,4 +1,4 @@
-// This file surveys rows before features are made: moments, a sample, and which targets are missing.
+// The survey of rows before features are made: moments, a sample, and which targets are missing.
 
 package stream
 
@@ -14,8 +14,8 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Survey describes data before features are made: the scales of the columns, some rows for median distances and
-// landmarks, and which targets are missing together.
+// Survey describes rows before features are made: moments of the columns, a sample of rows for median distances and
+// landmarks, and the patterns of missing targets.
 type Survey struct {
 	Rows    int64 // of positive weight
 	Read    int64 // those of weight 0 too
@@ -38,7 +38,7 @@ type Place struct {
 	Row, Count int64
 }
 
-// MaxPatterns bounds the patterns of missing targets that sums are worth keeping apart for.
+// MaxPatterns is the largest number of patterns of missing targets for which separate sums are kept.
 const MaxPatterns = 64
 
 // Moments are the mean and the standard deviation of each column over its observed cells, by the weights of rows. A
@@ -48,8 +48,8 @@ type Moments struct {
 	Weight          []float64 `json:",omitempty"` // sum of the weights of the rows in which each column is observed
 }
 
-// Inspect reads src to its end: d inputs and n targets, NaN where they are missing, of which at most
-// sample rows are drawn by the seed. Errors as for Accumulator.Run.
+// Inspect reads src to its end, with d inputs and n targets, NaN where missing, and draws at most sample rows by the
+// seed. Errors as for [Accumulator.Run].
 func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*Survey, error) {
 	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d), Targets: blas.NewGeneral(0, n)}
 	rng := rand.New(rand.NewPCG(seed, 0x737572766579))

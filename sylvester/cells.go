@@ -8,10 +8,11 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Decomposer is a solver that keeps eigenvectors of K for systems of cells; the solvers of [New] are.
+// Decomposer is a solver that keeps eigenvectors of K for systems of cells. The solvers of [New] are Decomposers.
 type Decomposer interface {
-	// Decompose is the decomposition of sys.K. It must not be changed. The solver goes on with it until Invalidate, and
-	// does not compute it twice. Where rows have no observed cell it may be that of the other rows, 0 in these.
+	// Decompose returns the decomposition of sys.K, which the caller must not change. The solver computes it once, and
+	// uses it until Invalidate. Rows without an observed cell may be left out of the decomposition: their elements of T
+	// are then 0.
 	Decompose(ctx context.Context, sys System) (*Decomposition, error)
 }
 

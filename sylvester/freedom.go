@@ -9,17 +9,18 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// FreedomTol is the relative residual of the system that estimates degrees of freedom. Its square is the order of the
-// error.
+// FreedomTol is the relative residual to which [Freedom] solves the system of its estimate. The relative error of the
+// estimate is of the order of its square.
 const FreedomTol = 1e-2
 
-// Freedom estimates tr ρK(ρK + μI)⁻¹ for every eigenvalue ρ of L, the effective degrees of freedom of its output, by
-// N − μ·zᵀ(ρK + μI)⁻¹z for a vector z of random signs (Hutchinson 1989): with standard deviation √2 times the norm of
-// what the matrix has off its diagonal. That is one system, of a column for each distinct ρ.
+// Freedom estimates tr ρK(ρK + μI)⁻¹ for every eigenvalue ρ of L, the effective degrees of freedom of its output. The
+// estimate is N − μ·zᵀ(ρK + μI)⁻¹z for one vector z of random signs (Hutchinson 1989). Its standard deviation is √2
+// times the norm of the off-diagonal elements of the matrix. It takes the solution of one system, with a column for
+// each distinct ρ.
 //
-// Side by side with it, in the same products with K, solver improves C to opt.Tol, as [Solver.Solve] does; a Y without
-// columns asks for the estimate alone. The Result is that of C, with the work of both. Errors are those of Solve, and C
-// is then what was reached. cfg has the seed of the signs and the backend of the residual.
+// In the same products with K, solver improves C to opt.Tol as [Solver].Solve does; a Y without columns asks for the
+// estimate alone. The Result is that of C, with the work of both. Errors are those of Solve; C is then the last
+// iterate. cfg has the seed of the signs and the backend.
 func Freedom(
 	ctx context.Context, solver Solver, C blas.General, sys System, Y blas.General, opt Options, cfg Config,
 ) (freedom []float64, res Result, err error) {

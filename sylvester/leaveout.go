@@ -7,21 +7,18 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// LeaveOut answers what a fit f(x) = L·Cᵀ·k(x), with K·C·L + μC = Y, would be
-// without one of its rows, for every row, every L and every μ, from one decomposition
-// of K (mathematics.md §13). It stands beside the solvers because all it needs is
-// what they keep: K = T·diag(σ)·Tᵀ, L = V·diag(ρ)·Vᵀ and their coordinates. With
+// LeaveOut evaluates, for every row i, the refit without that row of a fit f(x) = L·Cᵀ·k(x) with K·C·L + μC = Y, for
+// any L and μ, from one decomposition K = T·diag(σ)·Tᵀ (mathematics.md §13). With L = V·diag(ρ)·Vᵀ and
 //
 //	g_ib = Σ_a T_ia²/(σ_a·ρ_b + μ),   the diagonal of (ρ_b·K + μI)⁻¹,
 //
-// the residual of row i in a refit without it, at the same L and μ, is
-// r̃_ib = (C·V)_ib/g_ib in the coordinates of V. A decomposition of q < l eigenvectors
-// is that of a K of rank q, such as Z·Zᵀ with q features; g_ib then gains
-// (1 − Σ_a T_ia²)/μ.
+// the residual of row i in the refit without it, at the same L and μ, is r̃_ib = (C·V)_ib/g_ib in the coordinates of V.
+// A decomposition of q < l eigenvectors is that of a K of rank q, such as Z·Zᵀ with q features; g_ib then gains (1 −
+// Σ_a T_ia²)/μ.
 //
-// Use comes first, then At for every μ of a path; the other methods are about the μ of
-// the last At. Use and At serve one goroutine; between them the other methods may run in several. It keeps T∘T.
-// Memory: l·q + 3·l·r + l·n + 3·q·r floats.
+// Use comes first, then At for every μ of a path. The other methods concern the μ of the last At. Use and At serve one
+// goroutine; between them the other methods may run in several. Memory: l·q for the squares of T, and 3·l·r + l·n +
+// 3·q·r floats.
 type LeaveOut struct {
 	be         blas.Backend
 	dec        *Decomposition
@@ -247,13 +244,13 @@ func (s *LeaveOut) Smoothers(dst, KX blas.General) {
 	}
 }
 
-// Changes writes to the rows of dst (l×n) f(x) − f₋ᵢ(x), what row i changes in the prediction
-// at a new point x: point number at of the smoothers U. In the coordinates of V,
+// Changes writes to row i of dst (l×n) the change f(x) − f₋ᵢ(x) that row i makes in the prediction at a new point x. x
+// is point number at of the smoothers U, which Smoothers writes. In the coordinates of V,
 //
-//	f̃_b(x) − f̃₋ᵢ,b(x) = ρ_b·(Σ_a w_a·T_ia/(σ_a·ρ_b + μ))·r̃_ib,   w = Tᵀ·k(x),
+//	f̃_b(x) − f̃₋ᵢ,b(x) = ρ_b·(Σ_a w_a·T_ia/(σ_a·ρ_b + μ))·r̃_ib,   w = Tᵀ·k(x).
 //
-// so that f₋ᵢ(x) are the values of jackknife+ (Barber, Candès, Ramdas, Tibshirani, doi:10.1214/20-AOS1965).
-// It costs 2·l·r·n flops and allocates l·r floats. Calls may run in several goroutines.
+// The f₋ᵢ(x) are the predictions that jackknife+ takes (Barber, Candès, Ramdas, Tibshirani, doi:10.1214/20-AOS1965). It
+// costs 2·l·r·n flops and allocates l·r floats. Calls may run in several goroutines.
 func (s *LeaveOut) Changes(dst, U blas.General, at int) {
 	s.set()
 	l, n, r := s.dec.T.Rows, s.L.Dim(), s.L.Rank()

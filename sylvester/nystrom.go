@@ -303,8 +303,8 @@ func (s *nystrom) maxRank(l int) int {
 	return max(min(l/2, int(room/(8*sketchBlocks*float64(l)))), firstRank)
 }
 
-// SketchBytes is the memory that an iterative solver is planned to have for the sketch of a K of order l; it takes
-// more where there is more, and less where there is less.
+// SketchBytes is the memory in bytes that plans count for the sketch of an iterative solver of order l. The sketch
+// itself takes more where more memory is available, and less where less is.
 func SketchBytes(l int) float64 { return 8 * sketchBlocks * plannedRank * float64(l) }
 
 // grow extends the sketch of the present K.

@@ -10,10 +10,11 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Factor is the inverse of the matrix of the observed cells Ω of sys, √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i = i′, j = j′],
-// on the row-major vec of l×n matrices, one column at a time: 0 outside Ω. It is by Cholesky's factor: |Ω|³/3 flops,
-// and 2|Ω|² for each product. Memory: |Ω|² + l² + n·|Ω| + n² floats. The error is that of a [Solver] for a matrix that
-// is not positive definite or finite, of a limit of memory, or of ctx.
+// Factor returns the inverse of the matrix of the observed cells Ω of sys, as an operator on the row-major vec of l×n
+// matrices, which it applies to one column at a time. The matrix has the elements √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i =
+// i′, j = j′] on Ω, and the result is 0 outside. It is kept by Cholesky's factor: |Ω|³/3 flops once, and 2|Ω|² for each
+// product. Memory: |Ω|² + l² + n·|Ω| + n² floats. The error is ErrNotSPD or ErrNotFinite, that of a limit of memory, or
+// that of ctx.
 func Factor(ctx context.Context, be blas.Backend, sys System) (linop.Operator, error) {
 	o := new(observedFactor)
 	return o, o.set(ctx, be, sys, sys.Cells)

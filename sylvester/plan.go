@@ -115,8 +115,8 @@ func costsOf(be blas.Backend) *costs {
 
 // Factors of systems with cells consist of large matrix products, and their costs are counted in flops of these.
 
-// DecomposeCubes is the time of an eigendecomposition of order l, in that of l³ flops of large matrix products. By
-// nativeCosts it is between 8.6 and 11.9 at orders 1000 to 4000.
+// DecomposeCubes is the time of an eigendecomposition of order l, in units of l³ flops of large matrix products.
+// Measured values are between 8.6 and 11.9 at orders from 1000 to 4000.
 const DecomposeCubes = 10.
 
 // flop is the time of a flop of such products, in nanoseconds of nativeCosts: half of that of a column of an iteration.

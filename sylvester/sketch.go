@@ -208,14 +208,12 @@ func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool 
 	return true
 }
 
-// Sketcher is a solver that may look at K before it solves.
+// Sketcher is a solver that can show the low-rank approximation of K by which it preconditions.
 type Sketcher interface {
-	// Sketch returns U (l×q) of orthonormal columns and s > 0 in descending order
-	// with K ≈ U·diag(s)·Uᵀ, when such a sketch is how a solve of the same
-	// arguments would precondition, which then uses it; otherwise, and for a system with cells, s is empty. Both
-	// lie in the solver's memory and are valid until its next call. What it
-	// multiplies is counted in the Result of the next solve, which also reports what
-	// is wrong with the arguments.
+	// Sketch returns U (l×q) with orthonormal columns and s > 0 in descending order, with K ≈ U·diag(s)·Uᵀ, if a solve
+	// with the same arguments would be preconditioned by them; the solve then uses them. Otherwise, and for systems
+	// with cells, s is empty. Both lie in the solver's memory and are valid until its next call. The columns that
+	// Sketch multiplies by K are counted in the Result of the next solve, which also reports invalid arguments.
 	Sketch(ctx context.Context, sys System, Y blas.General, opt Options) (U blas.General, s []float64)
 }
 

@@ -14,20 +14,18 @@ import (
 //
 //	P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y on Ω,   C = 0 elsewhere,   P = diag(√w),
 //
-// a linear model of coregionalisation with, or without, missing targets
-// (mathematics.md §12). It is no Sylvester equation. Flexible conjugate gradients
-// solve it, preconditioned by the inverse of the separable system
+// a linear model of coregionalisation, whose targets may be missing (mathematics.md §12). It takes flexible conjugate
+// gradients, preconditioned by the inverse of the separable system
 //
 //	K̄⊗L̄ + μI,   L̄ = Σ_j L_j,   K̄ = Σ_j w_j·K_j,   w_j = tr L_j/Σ_i tr L_i,
 //
-// by leading eigenvectors of K̄ and, with weights, by a factor of leading pairs of eigenvectors cut down to the
-// cells. Where the L_j are multiples of one matrix it is the system itself. An iteration multiplies every K_j by
-// rank(L_j) columns, and adds two products by leading eigenvectors of K̄. The less the L_j have in common, the more
-// iterations there are; docs/decisions/2026-11-27-constants.md counts them.
+// computed by leading eigenvectors of K̄ and, with weights, by a factor of leading pairs of eigenvectors restricted to
+// the cells. The preconditioner is exact where the L_j are multiples of one matrix. An iteration multiplies every K_j
+// by rank(L_j) columns, and adds two products with leading eigenvectors of K̄. The number of iterations grows as the
+// L_j differ; docs/decisions/2026-11-27-constants.md counts them.
 //
-// It keeps scratch and the decomposition of K̄, which serves until weights or kernels
-// have changed so much that a new one is forecast to be faster; it serves one
-// goroutine. Memory: that of the decomposition.
+// A Sum keeps scratch and the decomposition of K̄. The decomposition is renewed when weights or kernels have changed so
+// much that a new one is forecast to be faster. A Sum serves one goroutine. Memory: that of the decomposition.
 type Sum struct {
 	cells *linop.Cells // nil for all, of weight 1
 	by    cellSolver
@@ -48,8 +46,8 @@ func NewSum(cells *linop.Cells, cfg Config) *Sum {
 	return s
 }
 
-// Reweigh gives the cells other weights, which are expected to change again. What the solver keeps of the kernels
-// serves on.
+// Reweigh gives the cells other weights, which are expected to change again. What the solver keeps of the kernels stays
+// valid.
 func (s *Sum) Reweigh(cells *linop.Cells) {
 	s.by.cfg.Reweighted = true
 	s.take(cells)
@@ -61,8 +59,8 @@ func (s *Sum) take(cells *linop.Cells) {
 	}
 }
 
-// Average gives the solver K with K_j = scale·A_j for the terms K_j of every Solve, in their order, and
-// K = Σ_j η_j·A_j. The solver then sets the weights of K to have K̄ of it, and forms none.
+// Average gives the solver an operator K = Σ_j η_j·A_j whose terms are those of every Solve up to a factor, K_j =
+// scale·A_j, in the same order. The solver then forms K̄ as K at other weights, and takes no memory for it.
 func (s *Sum) Average(K linop.Sum, scale float64) { s.kbar.sum, s.kbar.scale = K, scale }
 
 // Invalidate tells the solver that a kernel has changed.

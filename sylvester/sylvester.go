@@ -1,51 +1,49 @@
-// Package sylvester solves K·C·L + μ·C = Y for C, with K and L symmetric
-// positive semidefinite and μ > 0: the linear system at the heart of
-// vector-valued ridge regression with a separable kernel. K is l×l and given as
-// an operator, L = V·diag(ρ)·Vᵀ is n×n and kept in factors, so that no n×n array
-// exists when its rank r is small.
+// Package sylvester solves K·C·L + μ·C = Y for C, with K and L symmetric positive semidefinite and μ > 0. This is the
+// linear system of vector-valued ridge regression with a separable kernel. K is l×l and given as an operator. L =
+// V·diag(ρ)·Vᵀ is n×n and given by its eigenpairs, so that no n×n array exists when its rank r is small.
 //
-// In the eigenvector coordinates of L the columns decouple into
-// (ρ_j·K + μI)·c̃_j = ỹ_j. The solvers, by the names that [New] takes:
+// In the coordinates of V the columns decouple into (ρ_j·K + μI)·c̃_j = ỹ_j. [New] makes a [Solver] by its name:
 //
-//   - nystrom: conjugate gradients on all columns side by side, each with its own
-//     steps, converged columns leaving the block; one randomized Nyström
-//     preconditioner serves all shifts and is kept while K changes little; from
-//     order 1000 on it takes K in single precision where that is exact enough;
-//   - rotated: the same without a preconditioner;
-//   - cg: the paper's conjugate gradients on the joint system of l·n unknowns;
-//   - tridiagonal, eigen, cholesky: direct methods, O(l³) until K changes, then
-//     O(l²·r) a solve; cholesky factors for every distinct ρ_j;
-//   - a large K in single precision, which auto alone meets, has one factor in
-//     single precision, that preconditions conjugate gradients and is named
-//     cholesky too (blockFactor);
-//   - bartels-stewart: eigen by the name of the method for general matrices, since
-//     the Schur form of a symmetric matrix is its eigendecomposition;
-//   - auto: nystrom that begins without a sketch, and the cheapest direct method once
-//     that has cost as much: at most twice a direct method in all, whatever K is.
+//   - nystrom: conjugate gradients on all columns side by side, with step lengths of their own; columns that have
+//     converged leave the block. One randomized Nyström preconditioner serves all shifts μ/ρ_j, and is kept while K
+//     changes little. From the order 1000 on, K is taken in single precision where that is exact enough.
+//   - rotated: nystrom without a preconditioner.
+//   - cg: conjugate gradients on the joint system of l·n unknowns.
+//   - tridiagonal, eigen, cholesky: direct methods. K is decomposed once in O(l³) flops, and a solve takes O(l²·r);
+//     cholesky factors a matrix for every distinct ρ_j.
+//   - bartels-stewart: another name of eigen, because the Schur form of a symmetric matrix is its eigendecomposition.
+//   - auto: nystrom, at first without a preconditioner, until iterations have cost as much as the cheapest direct
+//     method would, and then that method. The total cost is at most twice that of the direct method, for any K. For a
+//     large K in single precision the direct method is one Cholesky factor in single precision, which preconditions
+//     conjugate gradients; [Result].Solver then says cholesky.
 //
-// Every solver multiplies by K once more and computes ‖Y − K·C·L − μC‖_F from its
-// definition before it reports success. When that misses the tolerance, another
-// round corrects C from the residual: conjugate gradients go on, direct methods solve
-// with the factors they have. [Tridiagonal] is K reduced once, for solves with many
-// shifts; [BartelsStewart] solves the equation with general square matrices.
+// Before a solver reports success it multiplies by K once more and computes ‖Y − K·C·L − μC‖_F from its definition. If
+// that misses the tolerance, another round corrects C by solving for the residual.
 //
-// Where cells of Y are missing or have weights, all of them solve P·(K·(P·C)·L) + μ·C = Y; see [System]. Rows without
-// an observed cell are left out, unless [Config].Reweighted, and where the rest has weight 1, the solver does it all.
-// Otherwise conjugate gradients with the mean weights, behind leading eigenvectors of K, go on until they have cost
-// as much as a factor: of the matrix of the observed cells, or of leading pairs of eigenvectors of K and L cut down
-// to these (mathematics.md §11). The names then say this:
+// # Missing and weighted cells
 //
-//   - eigen: all eigenvectors of K, kept for a nearby K until iterations have doubled; auto takes leading ones from the
-//     order 400 on, where they are forecast to do, and nystrom always;
-//   - cholesky: Cholesky's factor of the matrix of the observed cells, where these are at most 3000, or twice the rows;
-//   - cg: conjugate gradients on the cells without a preconditioner, for comparison.
+// Where cells of Y are missing or have weights, the equation is P·(K·(P·C)·L) + μ·C = Y on these cells; see [System].
+// Rows without an observed cell are left out, unless [Config].Reweighted is set. If all cells of the other rows have
+// weight 1, they form a system as above. Otherwise conjugate gradients begin with a preconditioner that gives every
+// cell the mean weight, and inverts by leading eigenvectors of K. When they have cost as much as a factorization, a
+// factor takes over as the preconditioner (mathematics.md §11). It is Cholesky's factor of the matrix of the observed
+// cells, or a factor made of leading pairs of eigenvectors of K and L, restricted to these cells. The names choose
+// between them:
 //
-// [Sum] solves P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y behind a separable system, and [LeaveOut] tells what the solution
-// would be without each row, from a [Decomposition] of K.
+//   - eigen: all eigenvectors of K, kept for a nearby K until the number of iterations has doubled. auto takes leading
+//     eigenvectors from the order 400 on, where few are forecast to suffice, and nystrom always.
+//   - cholesky: Cholesky's factor, for at most 3000 observed cells, or twice the number of rows.
+//   - cg: no preconditioner, for comparison.
 //
-// docs/performance.md compares the solvers in seconds;
-// docs/decisions/2026-11-29-pay-as-you-go.md says what auto promises and why, 2026-11-29-one-engine.md how systems of
-// cells are solved.
+// # Other systems
+//
+// [Sum] solves P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y, preconditioned by a separable system. [LeaveOut] predicts every row by
+// the solution without that row, from a [Decomposition] of K. [Bordered] adds and removes rows of a decomposed system.
+// [Tridiagonal] is K reduced once, for solves with many shifts. [BartelsStewart] solves the equation with general
+// square matrices.
+//
+// docs/performance.md compares the solvers in seconds. docs/decisions/2026-11-29-pay-as-you-go.md derives the bound of
+// auto, and 2026-11-29-one-engine.md how systems of cells are solved.
 package sylvester
 
 import (
@@ -77,14 +75,13 @@ type System struct {
 
 // Options of a solve. The zero value is useful.
 type Options struct {
-	// Tol is the promise: ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F. 0 means 1e-8; for a direct
-	// method, as near as rounding lets it: 100·ε·(‖K‖·‖L‖ + μ)·‖C‖_F with ε = 2⁻⁵².
+	// Tol bounds the relative residual: ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F. 0 means 1e-8 for iterative methods, and for
+	// direct ones a residual of rounding, 100·ε·(‖K‖·‖L‖ + μ)·‖C‖_F with ε = 2⁻⁵².
 	Tol     float64
 	MaxIter int // multiplications by K; 0 means 10·N, or 10·n for n > N with cells
-	// Single lets rotated, nystrom and auto take K in single precision for all they
-	// do, the residual they report included, where K is a linop.Mixed: enough for
-	// tolerances down to about 1e-8·‖K‖·‖L‖/Mu, and K is then never formed in
-	// double precision.
+	// Single lets rotated, nystrom and auto compute with K in single precision, the reported residual included, where K
+	// is a linop.Mixed. It suffices for tolerances down to about 1e-8·‖K‖·‖L‖/Mu. K is then not formed in double
+	// precision.
 	Single bool
 	Trace  func(Step) error `json:"-"`
 	// Fitted, unless it is the zero value, is N×n memory that gets K·(P·C)·L of the solution. Result.KC of a system
@@ -144,12 +141,11 @@ var (
 type Solver interface {
 	// Name is the value of the commands' --sylvester flag.
 	Name() string
-	// Solve reads C as the starting point and overwrites it by the solution. C and Y are
-	// read in Ω only, where Y may hold NaN elsewhere. A nil
-	// error means that opt.Tol is met. Once ctx is done at most one more product with K
-	// follows, three for a system with cells; a decomposition of K by a direct method is not interrupted: it takes
-	// a second at orders near 3000, and grows with the cube. A system without rows or
-	// without columns is solved by the C that it has, which is empty.
+	// Solve reads C as the starting point and overwrites it by the solution. C and Y are read in Ω only; Y may hold NaN
+	// elsewhere. A nil error means that opt.Tol is met. Once ctx is done at most one more product with K follows, three
+	// for a system with cells. A decomposition of K by a direct method is not interrupted: it takes about a second at
+	// the order 3000, and grows with the cube of the order. A system without rows or without columns needs no solution
+	// and returns nil.
 	Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error)
 	// Invalidate tells the solver that K has changed. It may keep what is still
 	// useful, such as a preconditioner of a nearby K.

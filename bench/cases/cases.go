@@ -1,7 +1,7 @@
-// Package cases has the cases of mklbench: what each measures, and what the report says, tabulates and draws of it.
+// Package cases defines the cases of mklbench: what each measures, and what the report writes and draws of it.
 //
-// The list of the cases, in the order in which "all" runs them, is cases.json. What is said and tabulated of each is in
-// sentences.tmpl and tables.tmpl, by its name, and figures that others have published are results in published.json.
+// cases.json lists the cases in the order in which "all" runs them. The templates of a case's name in sentences.tmpl
+// and tables.tmpl make its sentences and tables. published.json holds figures published by others, as results.
 package cases
 
 import (

@@ -197,7 +197,7 @@ func runOperator(ctx context.Context, env *bench.Env) error {
 				// by its own routines, which its operator leaves to the native kernels
 				p = blas.NewDensePacked(be, l, prec)
 			}
-			p.Sum([]float64{1}, []*blas.Sym{sum.Term(0)})
+			blas.PackSum(p, []float64{1}, []*blas.Sym{sum.Term(0)})
 			packed[be.Name()+prec.String()] = p
 		}
 	}

@@ -1,5 +1,5 @@
-// Package data has what the cases of package bench measure on: data sets, those in
-// the module and those in the folder of --data, and samples and systems made from a seed.
+// Package data makes the inputs of the cases of package bench: data sets of the module and of the folder of --data, and
+// samples and systems simulated from a seed.
 package data
 
 import (

@@ -1,6 +1,6 @@
-// Package blastest is the conformance suite of package blas: every backend passes it. Results are compared with gonum's
-// within rounding bounds that scale with the operands; memory outside a result is NaN before and must be NaN after,
-// memory that an operation has no business to read is NaN throughout.
+// Package blastest is the conformance suite of package blas: every backend passes it. Results are compared with those
+// of gonum, within rounding bounds that scale with the operands. Memory outside a result holds NaN before an operation
+// and must hold NaN after it. Memory that an operation must not read holds NaN throughout.
 package blastest
 
 import (

@@ -74,14 +74,14 @@ func packedOnce(t *testing.T, be blas.Backend, n int, prec blas.Precision) {
 	}
 	for range 2 { // the second sum replaces the first
 		w, terms, dense := sum(rng, n, 1)
-		p.Sum(w, terms)
+		blas.PackSum(p, w, terms)
 		got := blas.NewGeneral(n, n)
-		p.Dense(got)
-		equal(t, "Dense", got, dense, nil, 16*roundoff(prec))
+		blas.Unpack(got, p)
+		equal(t, "Unpack", got, dense, nil, 16*roundoff(prec))
 		for _, i := range []int{0, n / 2, n - 1} {
 			if row := make([]float64, n); n > 0 {
 				if p.Row(i, row); !slices.Equal(row, blas.Row(got, i)) || p.At(i, n/3) != row[n/3] {
-					t.Errorf("n=%d: row %d differs from that of Dense", n, i)
+					t.Errorf("n=%d: row %d differs from that of Unpack", n, i)
 				}
 			}
 		}
@@ -132,7 +132,7 @@ func packedScales(t *testing.T, be blas.Backend, prec blas.Precision) {
 	const n = 50
 	w, terms, dense := sum(rng, n, 1)
 	p := be.NewPacked(n, prec)
-	p.Sum(w, terms)
+	blas.PackSum(p, w, terms)
 	for _, k := range []int{3, 12} {
 		x := matrix(rng, n, k, nil)
 		for i := range n {
@@ -161,7 +161,7 @@ func packedTogether(t *testing.T, be blas.Backend, prec blas.Precision) {
 	const n = 200
 	w, terms, dense := sum(rng, n, 1)
 	p := be.NewPacked(n, prec)
-	p.Sum(w, terms)
+	blas.PackSum(p, w, terms)
 	var wg sync.WaitGroup
 	for _, k := range []int{1, 4, 6, 20, 1, 4, 6, 20} {
 		x := matrix(rng, n, k, nil)

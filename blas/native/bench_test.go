@@ -102,7 +102,7 @@ func BenchmarkOperator(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{3060, 12000} {
 		for _, single := range []bool{false, true} {
-			s, _ := randomSymmetric(rng, be, n, single, n <= WholeOrder)
+			s, _ := randomSymmetric(rng, be, n, single, n <= wholeOrder)
 			prec := "float64"
 			if single {
 				prec = "float32"

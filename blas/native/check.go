@@ -1,5 +1,3 @@
-// This file checks arguments.
-
 package native
 
 import gblas "gonum.org/v1/gonum/blas"

@@ -1,4 +1,4 @@
-// This file multiplies a packed symmetric matrix by few columns.
+// Products of a packed symmetric matrix with few columns.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file holds what all matrix products share.
+// What all matrix products share.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file computes matrix products of many columns.
+// Matrix products of many columns.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file computes matrix products of few columns.
+// Matrix products of few columns.
 
 package native
 

@@ -1,6 +1,6 @@
 //go:build !purego
 
-// This file declares the assembly for amd64 and lists the kernels of each instruction set.
+// Declarations of the assembly for amd64, and the kernels of each instruction set.
 
 package native
 

@@ -1,6 +1,6 @@
 //go:build !purego
 
-// This file declares the assembly for arm64 and lists its kernels.
+// Declarations of the assembly for arm64, and the list of its kernels.
 
 package native
 

@@ -1,6 +1,6 @@
 //go:build !(amd64 || arm64) || purego
 
-// This file lists the kernels of builds without assembly.
+// The kernels of builds without assembly.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file lists instruction sets and derives block sizes from the caches.
+// Instruction sets, and block sizes derived from the caches.
 
 package native
 

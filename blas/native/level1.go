@@ -1,5 +1,3 @@
-// This file holds the operations on vectors.
-
 package native
 
 // Ddot returns xᵀy.

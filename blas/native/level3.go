@@ -1,4 +1,4 @@
-// This file holds the operations on matrices, and checks their arguments.
+// Operations on matrices, with checks of their arguments.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file multiplies matrices by vectors, and updates matrices by products of vectors.
+// Products of matrices with vectors, and rank-one and rank-two updates.
 
 package native
 

@@ -1,20 +1,18 @@
-// Package native is this module's own BLAS: packed, blocked and multithreaded
-// kernels in Go and Go assembly, without cgo. The type [BLAS] implements gonum's
-// blas.Float64 and blas.Float32 in full, so that a program may also hand it to
+// Package native is this module's own BLAS: packed, blocked and multithreaded kernels in Go and Go assembly, without
+// cgo. The type BLAS implements gonum's blas.Float64 and blas.Float32 in full, so that a program can pass it to
 // blas64.Use and run gonum's LAPACK on it.
 //
-// What instruction set is used is decided at run time, see [Levels]; the build
-// tag purego leaves the assembly out, and the environment variable IOKL_INSTRUCTIONS
-// names a lesser one (generic, avx2). Results are the same bit for bit whatever
-// the number of threads; they differ in rounding between levels.
+// The instruction set is chosen at run time, see [Levels]. The build tag purego leaves the assembly out, and the
+// environment variable IOKL_INSTRUCTIONS names a lesser set (generic, avx2). Results have the same bits for any number
+// of threads. They differ in rounding between instruction sets.
 //
-// Element (i,j) of a matrix product depends, bit for bit, on row i of the left factor, column
-// j of the right one and the element itself alone: not on how many rows and columns share the call, nor on which
-// triangle is asked for. The same holds for the columns of triangular systems with more than one right-hand side.
-// Operations on vectors, and [Symmetric] with few columns, sum in an order of their own.
+// The bits of element (i,j) of a matrix product depend on row i of the left factor, column j of the right one and the
+// element itself alone: not on how many rows and columns share the call, nor on which triangle is computed. The same
+// holds for the columns of triangular systems with more than one right-hand side. It does not hold for operations on
+// vectors, nor for Symmetric with few columns, which have their own orders of summation.
 //
-// Block sizes follow the sizes of caches and registers. The benchmarks of the package, go test ./blas/native -bench .,
-// and mklbench run gemm measure what they give.
+// Block sizes are derived from the sizes of caches and registers. The benchmarks of the package, go test ./blas/native
+// -bench ., and mklbench run gemm measure the speed.
 package native
 
 import (

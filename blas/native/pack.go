@@ -1,4 +1,4 @@
-// This file packs the operands of products into panels.
+// Operands of products, packed into panels.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file stores a symmetric matrix in panels and multiplies it by many columns.
+// Symmetric matrices stored in panels, and their products with many columns.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file measures the largest speed and the memory bandwidth that the processor reaches.
+// The largest arithmetic speed and memory bandwidth that the processor reaches.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file keeps scratch memory between calls.
+// Scratch memory that is kept between calls.
 
 package native
 

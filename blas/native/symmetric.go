@@ -1,11 +1,11 @@
-// This file holds packed symmetric matrices, and chooses how they are multiplied.
+// Packed symmetric matrices, and the choice between the ways to multiply by them.
 
 package native
 
 // Symmetric is a symmetric matrix A of order n in the layout the micro-kernels
 // read: panels of mr rows, each stored column by column. Few columns are multiplied
 // by the lower triangle alone, which is a prefix of each panel, many by whole panels.
-// Up to the order WholeOrder both triangles are stored; element (i,j) then stands at
+// Up to the order wholeOrder both triangles are stored; element (i,j) then stands at
 // ((i/mr)·n + j)·mr + i mod mr. Beyond it the prefixes alone are, and a product with
 // many columns transposes the blocks on the other side of the diagonal as it reads them.
 //
@@ -17,13 +17,13 @@ type Symmetric struct {
 	few    *fewer // the product with few columns; nil where the level has no kernel for it
 }
 
-// WholeOrder is the largest order of which both triangles are stored: 512 MiB in double precision.
-const WholeOrder = 8192
+// wholeOrder is the largest order of which both triangles are stored: 512 MiB in double precision.
+const wholeOrder = 8192
 
 // NewSymmetric returns the zero matrix of order n, stored and multiplied in
 // single precision when single is set.
 func (b *BLAS) NewSymmetric(n int, single bool) *Symmetric {
-	return b.newSymmetric(n, single, n <= WholeOrder)
+	return b.newSymmetric(n, single, n <= wholeOrder)
 }
 
 func (b *BLAS) newSymmetric(n int, single, whole bool) *Symmetric {
@@ -67,7 +67,7 @@ func (b *BLAS) SymmetricBytes(n int, single bool) float64 {
 		size, mr = 4, b.s.mr
 	}
 	rows, padded := float64(n), float64((n+mr-1)/mr*mr)
-	if n > WholeOrder {
+	if n > wholeOrder {
 		rows = (padded + float64(mr)) / 2
 	}
 	return size * padded * rows

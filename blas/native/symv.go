@@ -1,4 +1,4 @@
-// This file multiplies a symmetric matrix, of which one triangle is stored, by a vector.
+// Products of a symmetric matrix, of which one triangle is stored, with a vector.
 
 package native
 

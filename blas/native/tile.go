@@ -1,4 +1,4 @@
-// This file states the contract of the micro-kernels and holds their reference in Go.
+// The contract of the micro-kernels, and their reference in Go.
 
 package native
 

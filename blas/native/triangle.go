@@ -1,4 +1,4 @@
-// This file multiplies by triangular matrices and solves with them.
+// Products with triangular matrices, and solves.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file solves triangular systems with one right-hand side.
+// Triangular solves with one right-hand side.
 
 package native
 

@@ -1,4 +1,4 @@
-// This file holds the vector kernels in Go, the reference for the assembly.
+// Vector kernels in Go, the reference for the assembly.
 
 package native
 

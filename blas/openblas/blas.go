@@ -1,6 +1,6 @@
 //go:build openblas
 
-// This file calls the products of OpenBLAS.
+// The products of OpenBLAS.
 
 package openblas
 

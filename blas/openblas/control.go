@@ -1,6 +1,6 @@
 //go:build openblas
 
-// This file sets the number of threads of each call of OpenBLAS.
+// The number of threads of each call of OpenBLAS.
 
 package openblas
 

@@ -1,6 +1,6 @@
 //go:build openblas
 
-// This file calls the factorizations of OpenBLAS through LAPACKE.
+// The factorizations of OpenBLAS, through LAPACKE.
 
 package openblas
 
@@ -47,17 +47,17 @@ func square(a blas64.General) int {
 	return a.Rows
 }
 
-// Potrf implements blas.LAPACK by the module's own recursion on OpenBLAS's
+// Potrf implements blas.Backend by the module's own recursion on OpenBLAS's
 // products: LAPACKE's copies for column-major storage cost it a third to a half.
 func (impl Implementation) Potrf(a blas64.General) bool {
 	square(a)
-	return lapack.New(impl).Potrf(a)
+	return lapack.New(impl, impl).Potrf(a)
 }
 
-// Potri implements blas.LAPACK as Potrf does.
+// Potri implements blas.Backend as Potrf does.
 func (impl Implementation) Potri(a blas64.General) {
 	square(a)
-	lapack.New(impl).Potri(a)
+	lapack.New(impl, impl).Potri(a)
 }
 
 // LU overwrites the square a by the factors of aᵀ = P·L·U: OpenBLAS works on columns, and
@@ -79,10 +79,10 @@ func (Implementation) LU(a blas64.General, pivots []int) bool {
 	return info == 0
 }
 
-// Syevd implements blas.LAPACK by divide and conquer.
+// Syevd implements blas.Backend by divide and conquer.
 func (Implementation) Syevd(a blas64.General, w []float64) error { return syevd('V', a, w) }
 
-// Syevals implements blas.LAPACK.
+// Syevals implements blas.Backend.
 func (Implementation) Syevals(a blas64.General, w []float64) error { return syevd('N', a, w) }
 
 func syevd(job byte, a blas64.General, w []float64) error {
@@ -101,7 +101,7 @@ func syevd(job byte, a blas64.General, w []float64) error {
 	return nil
 }
 
-// Sytrd implements blas.LAPACK with LAPACK's own layout of the lower form.
+// Sytrd implements blas.Backend with LAPACK's own layout of the lower form.
 func (Implementation) Sytrd(a blas64.General, d, e, tau []float64) {
 	n := square(a)
 	if n == 0 {
@@ -113,7 +113,7 @@ func (Implementation) Sytrd(a blas64.General, d, e, tau []float64) {
 	factor(n, func() { lapacke.Dsytrd('L', n, a.Data, a.Stride, d, e, tau, work, len(work)) })
 }
 
-// Ormtr implements blas.LAPACK.
+// Ormtr implements blas.Backend.
 func (Implementation) Ormtr(trans bool, a blas64.General, tau []float64, c blas64.General) {
 	n := square(a)
 	check(c.Cols, c.Stride)
@@ -132,7 +132,7 @@ func (Implementation) Ormtr(trans bool, a blas64.General, tau []float64, c blas6
 	})
 }
 
-// QR implements blas.LAPACK.
+// QR implements blas.Backend.
 func (Implementation) QR(a, r blas64.General) {
 	m, n := a.Rows, a.Cols
 	if m < n {
@@ -156,7 +156,7 @@ func (Implementation) QR(a, r blas64.General) {
 	run(product(m, n, n), level3Serial, func() { lapacke.Dorgqr(m, n, n, a.Data, a.Stride, tau, work, len(work)) })
 }
 
-// SVD implements blas.LAPACK by divide and conquer.
+// SVD implements blas.Backend by divide and conquer.
 func (Implementation) SVD(a blas64.General, s []float64, u, vt blas64.General) error {
 	m, n := a.Rows, a.Cols
 	check(m, n, a.Stride, u.Stride, vt.Stride)
@@ -198,7 +198,7 @@ func (Implementation) hessenberg(a, q blas64.General) {
 	factor(n, func() { lapacke.Dorghr(n, 1, n, q.Data, q.Stride, tau, work, len(work)) })
 }
 
-// Schur implements blas.LAPACK.
+// Schur implements blas.Backend.
 func (impl Implementation) Schur(a, q blas64.General) error {
 	n := square(a)
 	if n == 0 {

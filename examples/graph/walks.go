@@ -1,4 +1,4 @@
-// This file has a sum of kernels on a graph that is never formed as a matrix.
+// A sum of kernels on a graph that is never formed as a matrix.
 
 package main
 

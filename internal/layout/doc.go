@@ -1,4 +1,3 @@
-// Package layout holds the test that keeps the module's packages in their order:
-// which may import which, which may use cgo, and what a program that embeds the
-// library takes along.
+// Package layout holds tests of the structure of the module: which packages import which, which use cgo, what a program
+// that embeds the library depends on, what is exported, and whether pages and recipes agree with the code.
 package layout

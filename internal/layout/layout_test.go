@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,9 @@ var heavy = []string{"bench", "cmd", "internal/files/page", "internal/files/pict
 
 type pkg struct {
 	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Export     string // file with its export data, where go list was asked for it
 	Imports    []string
 	Deps       []string
 	Module     *struct{ Path string }
@@ -395,6 +399,11 @@ func TestArchitecture(t *testing.T) {
 			}
 		}
 	})
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ").FindAllStringSubmatch(string(text), -1) {
+		if _, known := users[row[1]]; !known {
+			t.Errorf("docs/architecture.md has a row of %s, which is no package", row[1])
+		}
+	}
 	for p, by := range users {
 		slices.Sort(by)
 		row := "| `" + p + "` | `" + strings.Join(by, "`, `") + "` | "

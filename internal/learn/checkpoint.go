@@ -1,4 +1,4 @@
-// This file keeps the state of a fit in a file, from which a later fit goes on.
+// Checkpoints of a fit.
 
 package learn
 

@@ -1,4 +1,4 @@
-// This file measures the errors of predictions.
+// Errors of predictions.
 
 package learn
 

@@ -1,4 +1,4 @@
-// This file deals samples, or cells of their targets, to the folds of a cross-validation.
+// Folds of a cross-validation, of samples or of cells of their targets.
 
 package learn
 

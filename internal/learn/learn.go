@@ -1,9 +1,8 @@
 // Package learn fits models: [Data] make a [Training] set for a [Setting], package bcd
 // solves it, and the training set makes a [model.Model] of the solution.
 //
-// Package samples implements Data for rows of inputs and for Gram matrices, package
-// sums for streams of rows. Package choose finds a Setting by cross-validation, for
-// any Data.
+// Package samples makes Data of rows of inputs and of Gram matrices, package sums of streams of rows. Package choose
+// finds a Setting for any Data by cross-validation.
 package learn
 
 import (
@@ -34,15 +33,13 @@ import (
 // All stands for a fold that leaves out nothing.
 const All = -1
 
-// Data is samples to learn from.
-type Data interface {
+// Data is samples to learn from: what a fit and a comparison of settings need of them, and what only some of them can.
+type Data struct {
 	Learnable
 	Comparable
-	// Plan is the memory that a fit takes, to all samples or to the largest training
-	// set of the folds, where this is learned. It is zero where the data hold that memory already.
-	Plan(ctx context.Context, specs []string, what Learned, all bool) (Plan, error)
-	// Abilities tells what more can be done with these data.
-	Abilities() Abilities
+	Parts  Parts  // of samples in memory, else nil
+	Table  Table  // of rows of inputs in memory, else nil
+	Folded Folded // of samples that are dealt to folds before anything is learned, else nil
 }
 
 // Learnable is what a fit needs of data.
@@ -51,12 +48,15 @@ type Learnable interface {
 	Size() (l, n int)
 	// Cells is the number of target cells that are observed, and of the samples in which some are and some are missing.
 	Cells() (observed, partial int)
-	// Train makes a training set of the samples that are not in the fold, to learn this from.
-	Train(ctx context.Context, specs []string, what Learned, fold int) (Training, error)
 	// Loss is the loss that they are learned by.
 	Loss() loss.Loss
 	// Plain reports whether targets are learned by squares without weights.
 	Plain() bool
+	// Plan is the memory that a fit takes, to all samples or to the largest training set of the folds, where this is
+	// learned. It is zero where the data hold that memory already.
+	Plan(ctx context.Context, specs []string, what Learned, all bool) (Plan, error)
+	// Train makes a training set of the samples that are not in the fold, to learn this from.
+	Train(ctx context.Context, specs []string, what Learned, fold int) (Training, error)
 }
 
 // Comparable is what a comparison of settings needs of data beside fits.
@@ -72,32 +72,18 @@ type Comparable interface {
 	Constant(fold int) (Errors, error)
 }
 
-// Abilities are the same data as what only some are; nil where they are not.
-type Abilities struct {
-	InMemory InMemory
-	Table    Table
-	Folded   Folded
-}
-
-// InMemory is samples in memory.
-type InMemory interface {
-	Data
-	Parts
+// Parts is samples in memory: parts of them can be taken, and a model of a part can predict the rest.
+type Parts interface {
+	// Sample is the data of these samples alone, in this order.
+	Sample(samples []int) (Data, error)
 	// Few is Sample with what all samples, or others, have taught about columns, which is not learned anew.
-	Few(samples []int) (InMemory, error)
+	Few(samples []int) (Data, error)
 	// ByLoss is the same data for another loss.
-	ByLoss(l loss.Loss) (InMemory, error)
+	ByLoss(l loss.Loss) (Data, error)
 	// Winsorize prepares a loss that bounds the effect of gross errors for fits with the kernels of the SPECs, nil
 	// where any may be tried. It finds the δ of the loss of Huber where the caller gave none. What is learned by
 	// squares is then learned from targets without gross errors.
 	Winsorize(ctx context.Context, specs []string) error
-}
-
-// Parts is samples of which a part can be taken, and a model of a part can predict the rest.
-type Parts interface {
-	Size() (l, n int)
-	// Sample is the data of these samples alone, in this order.
-	Sample(samples []int) (InMemory, error)
 	// Content is that by which Split deals the samples.
 	Content() []Content
 	// HeldOut fills in the targets of the samples to test on, their weights, and what m, a model of the
@@ -107,9 +93,16 @@ type Parts interface {
 
 // Table is rows of inputs in memory, for which kernels can be chosen.
 type Table interface {
-	InMemory
-	Inputs
-	Taught
+	// Matrices are the inputs and targets of the samples, and the weights, without Data where they are 1.
+	Matrices() (X, Y, W blas.General)
+	// Part is the data of these samples and targets alone, in this order; nil stands for all.
+	Part(samples, targets []int) (Data, error)
+	// Weighed is the same samples with other weights.
+	Weighed(W blas.General) (Data, error)
+	// Teach learns what the SPEC says of columns from the samples that are not in the fold.
+	Teach(ctx context.Context, spec string, fold int) error
+	// Follow makes learning of lengths of columns start from those learned on other samples.
+	Follow(other Table)
 	// Ridge prepares kernel ridge regression for one fold, in which only C is learned: one decomposition of K serves
 	// all λ. It keeps the kernels of each SPEC.
 	Ridge(fold int) (Ridge, error)
@@ -122,37 +115,29 @@ type Table interface {
 	Sums(ctx context.Context, specs []string, f Folding) (Data, error)
 }
 
-// Inputs is rows whose columns can be read.
-type Inputs interface {
-	// Part is the data of these samples and targets alone, in this order; nil stands for all.
-	Part(samples, targets []int) (Table, error)
-	// Matrices are the inputs and targets of the samples, and the weights, without Data where they are 1.
-	Matrices() (X, Y, W blas.General)
-	// Weighed is the same samples with other weights.
-	Weighed(W blas.General) (Table, error)
-	// Columns lists the inputs that vary.
-	Columns() []int
-}
-
-// Taught is rows that SPECs can learn of.
-type Taught interface {
-	// Teach learns what the SPEC says of columns from the samples that are not in the fold.
-	Teach(ctx context.Context, spec string, fold int) error
-	// Follow makes learning of lengths of columns start from those learned on other samples.
-	Follow(other Data)
-}
-
-// Folded is Data whose folds are dealt before anything is learned. Some samples of each fold are kept,
+// Folded is data whose folds are dealt before anything is learned. Some samples of each fold are kept,
 // to measure residuals on.
 type Folded interface {
-	Learnable
 	// HeldOut fills in the numbers of the kept samples of the fold, ascending, their targets and weights, and what m, a
 	// model learned without the fold, predicts for them.
 	HeldOut(ctx context.Context, m *model.Model, fold int) (model.Fold, error)
 }
 
-// Training is a set of samples in the form that the solver takes.
-type Training interface {
+// Training is a set of samples in the form that the solver takes, and what only some sets can.
+type Training struct {
+	Set
+	Samples OfSamples // of a set that keeps its samples; nil where it keeps sums over them
+	// Unread is the error that ended reading of the data, of a set whose space reads them again for every product; else
+	// nil.
+	Unread func() error
+	// Drawn returns random rows, [DrawnRows] at most, of a set of explicit features: their numbers, ascending, their
+	// inputs as the kernels see them, their targets in the units of the data, NaN where missing, and their weights,
+	// without Data 1. There are none without features, or where cells have weights of their own. nil means none.
+	Drawn func() (rows []int, X, Y, W blas.General)
+}
+
+// Set is what a fit needs of a training set.
+type Set interface {
 	// Space is the learning problem over coefficients of samples or weights of features.
 	Space() bcd.Space
 	// Weights are those of the kernels where they are not learned; nil: as the norm starts.
@@ -167,9 +152,8 @@ type Training interface {
 	Source() model.Source
 }
 
-// OfSamples is a Training set that keeps its samples, where others keep sums over them.
+// OfSamples is a training set that keeps its samples.
 type OfSamples interface {
-	Training
 	// Held is what a fit to all samples takes from its start to its end, as in their Plan; 0 for a fold.
 	Held() float64
 	// Kernels are those on the samples, and the targets; no kernels where it has explicit features instead.
@@ -181,46 +165,32 @@ type OfSamples interface {
 	LeaveOut() (LeaveOut, error)
 }
 
-// Drawn is a Training set of explicit features that tells some of its rows.
-type Drawn interface {
-	// Drawn are random rows, [DrawnRows] at most: their numbers, ascending, their inputs as the kernels see them, their
-	// targets in the units of the data, NaN where missing, and their weights, without Data 1. There are none where the
-	// set has no features or cells have weights of their own.
-	Drawn() (rows []int, X, Y, W blas.General)
-}
-
 // DrawnRows is the number of rows, at most, that a model of explicit features keeps the inputs of: of a share p of new
 // targets, held-out predictions of so many tell √(p(1−p)/4000), .8 % at most.
 const DrawnRows = 4000
 
-// Rereading is a Training set whose space reads the data again for every product; Err is what went wrong while it did.
-type Rereading interface {
-	Training
-	Err() error
-}
-
 // held is the memory that a fit of t takes from its start to its end beside what the data hold.
 func held(t Training) float64 {
-	if s, ok := t.(OfSamples); ok {
-		return s.Held()
+	if t.Samples == nil {
+		return 0
 	}
-	return 0
+	return t.Samples.Held()
 }
 
 // kernels are those on the samples of t, and the targets, where it has them.
 func kernels(t Training) (K linop.Separate, Y blas.General) {
-	if s, ok := t.(OfSamples); ok {
-		return s.Kernels()
+	if t.Samples == nil {
+		return nil, Y
 	}
-	return nil, Y
+	return t.Samples.Kernels()
 }
 
 // byLoss is t for another loss.
 func byLoss(t Training, l loss.Loss) (Training, error) {
-	if s, ok := t.(OfSamples); ok {
-		return s.ByLoss(l)
+	if t.Samples == nil {
+		return t, fault.Input("several quantiles are for rows or Gram matrices in memory")
 	}
-	return nil, fault.Input("several quantiles are for rows or Gram matrices in memory")
+	return t.Samples.ByLoss(l)
 }
 
 // remember makes the model of t keep what changes of its rows need.
@@ -401,8 +371,8 @@ func Fit(ctx context.Context, d Learnable, s Setting, m Method) (*Outcome, error
 	}
 	release()
 	err = errors.Join(err, end())
-	if r, ok := t.(Rereading); ok && r.Err() != nil {
-		return nil, r.Err()
+	if t.Unread != nil && t.Unread() != nil {
+		return nil, t.Unread()
 	}
 	if res == nil {
 		return nil, fault.From(err)
@@ -438,8 +408,8 @@ func Fit(ctx context.Context, d Learnable, s Setting, m Method) (*Outcome, error
 	if res.Freedom != nil {
 		err = errors.Join(err, out.Prepare(ctx, res.Freedom))
 	}
-	if s, ok := t.(Drawn); ok && m.HoldOut && ctx.Err() == nil {
-		rows, X, Y, W := s.Drawn()
+	if t.Drawn != nil && m.HoldOut && ctx.Err() == nil {
+		rows, X, Y, W := t.Drawn()
 		switch e := out.HoldOut(ctx, rows, X, Y, W); {
 		case errors.Is(e, context.DeadlineExceeded):
 			out.Warnings = append(out.Warnings, "held-out predictions are not kept: there was no time")

@@ -1,4 +1,4 @@
-// This file has what a fit learns and in which model, as types.
+// Types of what a fit learns, and of the model that it learns it in.
 
 package learn
 

@@ -1,4 +1,4 @@
-// This file learns several quantiles with kernels and an output kernel in common.
+// Several quantiles with weights and an output kernel in common.
 
 package learn
 

@@ -1,5 +1,5 @@
-// This file solves training sets: along a path of λ, with refits without each sample, at weights and output kernels
-// that are known, as a sum of separable kernels, and without each fold.
+// Fits to training sets: along a path of λ, without each sample, at known weights and output kernels, as a sum of
+// separable kernels, and without each fold.
 
 package learn
 
@@ -69,7 +69,7 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, err
 			so.InnerTol = defaults.ExactTol
 		}
 	}
-	if _, ok := t.(Rereading); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
+	if t.Unread != nil && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // takes products with K alone
 	}
 	return p, so, nil
@@ -192,9 +192,9 @@ func (m *Method) LeaveOut(
 	return nil
 }
 
-// HoldTol is the relative residual of the linear system at weights and output kernels that stay. Predictions for the
+// holdTol is the relative residual of the linear system at weights and output kernels that stay. Predictions for the
 // training rows are as near to those of the exact coefficients, relative to the targets.
-const HoldTol = 1e-10
+const holdTol = 1e-10
 
 // Revise is the model of a training set at the weights and output kernels of m, with exact coefficients and the
 // certificate of what the setting learns. With relearn, and a gap above the tolerance, learning goes on from there; a
@@ -207,7 +207,7 @@ func Revise(
 		return nil, err
 	}
 	hold := so
-	hold.InnerTol, hold.Trace, hold.CStep = HoldTol, nil, method.CStep
+	hold.InnerTol, hold.Trace, hold.CStep = holdTol, nil, method.CStep
 	hold.Start = &bcd.State{
 		Eta: m.Eta, L: m.L, Ls: m.OutputKernels(), X: blas.NewGeneral(p.Space.Unknowns(), p.Space.Outputs()),
 	}
@@ -250,22 +250,22 @@ func (m *Method) global(ctx context.Context, p *bcd.Problem, so bcd.Options, res
 	return sum, err
 }
 
-// OutOfFold fits one model without each fold of the samples, and predicts the fold by
+// OutOfFold fits one model without each fold of samples in memory, and predicts the fold by
 // it. All that fit does is done to the part of the data that is not in the fold. As
 // many folds as atOnce run in parallel; the result does not depend on it. They share the time that ctx leaves.
 func OutOfFold(
-	ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx context.Context, d Data,
+	ctx context.Context, d Data, p Folding, atOnce int, fit func(ctx context.Context, d Data,
 		rows []int) (*model.Model, error),
 ) ([]model.Fold, error) {
 	l, _ := d.Size()
-	p.Content = d.Content()
+	p.Content = d.Parts.Content()
 	splits, err := p.Deal(l)
 	if err != nil {
 		return nil, err
 	}
 	folds, fail := make([]model.Fold, len(splits)), make([]error, len(splits))
 	one := func(ctx context.Context, k int) error {
-		part, err := d.Sample(splits[k].Train)
+		part, err := d.Parts.Sample(splits[k].Train)
 		if err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func OutOfFold(
 		}
 		m = m.Compact()
 		m.Warnings = nil
-		folds[k], err = d.HeldOut(ctx, m, splits[k])
+		folds[k], err = d.Parts.HeldOut(ctx, m, splits[k])
 		return err
 	}
 	for lo := 0; lo < len(splits); lo += atOnce {
@@ -297,7 +297,7 @@ func OutOfFold(
 // HoldFolds predicts each fold of the samples from the others, at the weights, output kernels and μ of m, a model of
 // one loss.
 func (m *Method) HoldFolds(
-	ctx context.Context, d InMemory, s Setting, of *model.Model, mu float64, p Folding,
+	ctx context.Context, d Data, s Setting, of *model.Model, mu float64, p Folding,
 ) ([]model.Fold, error) {
 	count, err := d.Split(p)
 	if err != nil {
@@ -322,7 +322,7 @@ func (m *Method) HoldFolds(
 		}
 		if Ls := of.OutputKernels(); Ls != nil {
 			so.Start = &bcd.State{Eta: eta, L: of.L, Ls: Ls, X: blas.NewGeneral(q.Space.Unknowns(), q.Space.Outputs())}
-			so.InnerTol = HoldTol
+			so.InnerTol = holdTol
 			res, err = bcd.Hold(ctx, q, so)
 		} else {
 			C := blas.NewGeneral(q.Space.Unknowns(), q.Space.Outputs())
@@ -340,8 +340,8 @@ func (m *Method) HoldFolds(
 	return list, nil
 }
 
-// WithoutFolds fits the setting without each of so many folds of the data, and predicts its kept samples.
-func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds int) ([]model.Fold, error) {
+// WithoutFolds fits the setting without each of so many folds of Folded data, and predicts its kept samples.
+func (m *Method) WithoutFolds(ctx context.Context, d Data, s Setting, folds int) ([]model.Fold, error) {
 	list := make([]model.Fold, folds)
 	for k := range list {
 		t, err := d.Train(ctx, s.Kernels, s.Learn, k)
@@ -360,7 +360,7 @@ func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds in
 		out := t.Model(res)
 		out.Warnings = nil
 		out.UseMeans(s.Means)
-		if list[k], err = d.HeldOut(ctx, out, k); err != nil {
+		if list[k], err = d.Folded.HeldOut(ctx, out, k); err != nil {
 			return nil, fmt.Errorf("fold %d: %w", k+1, err)
 		}
 	}

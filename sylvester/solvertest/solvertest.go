@@ -1,5 +1,5 @@
-// Package solvertest checks that a [sylvester.Solver] keeps its contract on every kind of system: the residual that it
-// claims and that it was asked for, the solution of a dense factor, what it may read of its arguments, errors and
+// Package solvertest checks that a [sylvester.Solver] keeps its contract on every kind of system: the reported
+// residual, the tolerance, the solution against that of a dense factorization, which memory it reads, errors and
 // limits.
 package solvertest
 

@@ -1,4 +1,4 @@
-// Package concave finds the largest value of a concave function of one number.
+// Package concave maximises a concave function of one variable.
 package concave
 
 import "math"

@@ -1,25 +1,23 @@
-// Package semismooth finds the coefficients C of a convex loss of predictions that are linear in them, by Newton steps
-// whose linear systems the caller solves.
+// Package semismooth minimises a convex loss of predictions that are linear in the coefficients C, by semismooth Newton
+// steps whose linear systems the caller solves:
 //
-// It is for the least of
+//	minimise over C:  Σ w·φ(y, F) + μ·⟨C, F⟩,   F = ΣK_jCL_j.
 //
-//	Σ w·φ(y, F) + μ·⟨C, F⟩,   F = ΣK_jCL_j,
-//
-// over C. Where φ has the curvature h > 0, w·φ is next to (wh/2)·(t − F)² with another target t, so that a step is a
-// system with weights W = wh/2; a cell where h is 0 has v = −∂φ/∂F, which fixes its C:
+// Where φ has the second derivative h > 0, w·φ is approximated by (wh/2)·(t − F)² with another target t, so that a step
+// is a system with weights W = wh/2. In a cell with h = 0, v = −∂φ/∂F determines C. The step is
 //
 //	P(ΣK_j(PB)L_j) + μB = P∘(t − F⁰),   C = C⁰ + P∘B,   P = diag(√W).
 //
-// Where a constant of each column is free beside F, the sum is that at the best ones, and Σ_i C is 0 in every column.
-// The constants leave the system by a projection Q: P becomes Q·P, B and the right side have sums Σ_i √W·B of 0, and C⁰
-// takes up in proportion to W what the cells of known C leave of the sums of C ([linop.Cells.Balanced]).
+// If a constant of each column is free, the sum is minimised over the constants too, and Σ_i C = 0 in every column. The
+// constants are eliminated by a projection Q: P becomes Q·P, B and the right side satisfy Σ_i √W·B = 0, and the sums
+// over the cells with known C are compensated in C⁰ in proportion to W (linop.Cells.Balanced).
 //
-// Steps are searched along, which makes them converge from everywhere. Where φ has kinks they may be short, and C is
-// known only once it is known which cells lie at one. The proximal point method rounds the kinks: φ becomes the largest
-// of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over the box, whose curvature is 1/κ at most. Where its solution is found, its
-// v becomes v⁰, and κ falls, until its certificate for φ itself is small. The solution for κ and v⁰ has exact
-// derivatives of a least value that is as near: methods which descend on them hold both, and let κ fall between.
-// Li, Sun and Toh, doi:10.1137/16M1097572, call the like SSNAL.
+// A line search makes the steps converge from any start. At kinks of φ they may be short, because C depends on which
+// cells lie at a kink. The proximal point method smooths the kinks: φ becomes the maximum over the box of v·r + ψ*(v) −
+// v·y − (κ/2)(v − v⁰)², r = y − F, whose second derivative is at most 1/κ. After each solution v⁰ becomes its v and κ
+// decreases, until the certificate for φ itself is small. For fixed κ and v⁰ the minimum has exact derivatives in η and
+// L. Methods that descend on them keep κ and v⁰ fixed, and decrease κ in between. The method is that of SSNAL (Li, Sun
+// and Toh, doi:10.1137/16M1097572).
 package semismooth
 
 import (

@@ -1,5 +1,3 @@
-// This file implements gonum's BLAS on the native kernels.
-
 package kernels
 
 import (

@@ -1,4 +1,4 @@
-// This file estimates condition numbers.
+// Estimates of condition numbers.
 
 package kernels
 

@@ -1,5 +1,3 @@
-// This file implements gonum's LAPACK on the module's own factorizations.
-
 package kernels
 
 import (
@@ -27,7 +25,7 @@ var _ lapack.Float64 = LAPACK{}
 func NewLAPACK(b gblas.Float64) LAPACK { return newLAPACK(b, measured) }
 
 func newLAPACK(b gblas.Float64, from crossovers) LAPACK {
-	return LAPACK{blas: b, own: own.New(b), from: from}
+	return LAPACK{blas: b, own: own.New(b, b), from: from}
 }
 
 // crossovers are the orders, of a rectangular matrix the smaller one, from which

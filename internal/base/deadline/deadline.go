@@ -1,4 +1,4 @@
-// Package deadline fails tests of code that should have ended.
+// Package deadline fails tests whose code does not end in time.
 package deadline
 
 import (

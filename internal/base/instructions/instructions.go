@@ -1,5 +1,5 @@
-// Package instructions tells which vector instructions the assembly may use: those of the
-// processor, or fewer where the environment says so, to test or measure them on a machine that has more.
+// Package instructions decides which vector instructions the assembly uses: those of the processor, or fewer if the
+// environment says so, to test or measure them on a machine that has more.
 package instructions
 
 import (

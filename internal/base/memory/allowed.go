@@ -1,4 +1,4 @@
-// This file finds how much memory the machine, control groups and resource limits leave to the process.
+// The memory that the machine, control groups and resource limits leave to the process.
 
 package memory
 
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Allowed is how many bytes more the process can take: the least of what the machine
+// allowed is how many bytes more the process can take: the least of what the machine
 // has available, what the control groups of the process allow, and what its resource
 // limits do. It is the largest int64 where the system tells none of them.
-func Allowed() int64 {
+func allowed() int64 {
 	return min(available("/proc/meminfo"), ofGroups("/proc/self/cgroup", "/sys/fs/cgroup"), ofProcess("/proc/self"))
 }
 

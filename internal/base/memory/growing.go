@@ -1,4 +1,4 @@
-// This file accounts for what grows while it is read.
+// Accounts of memory that grows while something is read.
 
 package memory
 

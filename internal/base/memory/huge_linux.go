@@ -1,4 +1,4 @@
-// This file asks Linux for huge pages.
+// Huge pages of Linux.
 
 package memory
 

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// This file stands in for huge_linux.go on other systems.
+// Systems without the huge pages of huge_linux.go.
 
 package memory
 

@@ -1,7 +1,7 @@
-// Package memory holds the memory limit of the process and the one error for work that exceeds a limit.
+// Package memory holds the memory limit of the process, and the error of work that exceeds a limit.
 //
-// Code that is about to allocate much calls [Check], or [Within] where its caller set a limit, and returns the error.
-// What stays allocated beside it is reserved.
+// Code that is about to allocate much calls [Check], or [Within] if its caller set a limit, and returns the error.
+// Memory that stays allocated during other work is reserved by [Reserve].
 package memory
 
 import (
@@ -56,7 +56,7 @@ const ownBytes, leastHeap = 40 << 20, 64 << 20
 // for it, the collector leaves heaps smaller than leastHeap alone.
 func Bound(n int64) {
 	if n <= 0 {
-		n = Allowed()
+		n = allowed()
 	}
 	free := n
 	if n >= 2*leastHeap {
@@ -78,11 +78,11 @@ var (
 )
 
 // Limit is the number of bytes that one piece of work may take now: what SetLimit set,
-// or [Allowed], less what is reserved.
+// or allowed, less what is reserved.
 func Limit() int64 {
 	n := limit.Load()
 	if n <= 0 {
-		n = Allowed()
+		n = allowed()
 	}
 	return max(n-reserved.Load(), 1)
 }
@@ -159,7 +159,7 @@ func (r *reading) allows(bytes float64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if start := time.Now(); start.After(r.until) {
-		r.left = float64(Allowed())
+		r.left = float64(allowed())
 		end := time.Now()
 		r.until = end.Add(100 * end.Sub(start))
 	}

@@ -1,6 +1,6 @@
 //go:build mpi
 
-// This file connects the ranks of a job by Open MPI.
+// The ranks of a job by Open MPI.
 
 package mpi
 

@@ -1,6 +1,6 @@
 //go:build !mpi
 
-// This file is a job of one rank, for builds without MPI.
+// A job of one rank, for builds without MPI.
 
 package mpi
 

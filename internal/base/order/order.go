@@ -1,4 +1,4 @@
-// Package order finds order statistics, and the ranks that intervals ask for.
+// Package order computes order statistics, and the ranks of those that bound prediction intervals.
 package order
 
 import "math"

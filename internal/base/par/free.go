@@ -1,4 +1,4 @@
-// This file holds lists of scratch memory that outlive a garbage collection.
+// Lists of scratch memory that outlive a garbage collection.
 
 package par
 

@@ -1,4 +1,4 @@
-// This file keeps goroutines awake between two short loops.
+// Goroutines that stay awake between two short loops.
 
 package par
 

@@ -1,7 +1,7 @@
 //go:build !race
 
-// Package race tells tests whether they run under the race detector, which slows
-// Go code ten to twenty times and sees nothing of assembly.
+// Package race tells tests whether they run under the race detector. It slows Go code ten to twenty times, and does not
+// observe assembly.
 package race
 
 // Enabled is false in a build without the race detector.

@@ -1,4 +1,4 @@
-// Package soak fails tests of processes that hold more and more while they run for long.
+// Package soak fails tests of processes whose memory, goroutines or open files grow over a long run.
 package soak
 
 import (

@@ -1,4 +1,4 @@
-// This file reduces symmetric matrices to tridiagonal form in two stages, by way of a band matrix.
+// The reduction of symmetric matrices to tridiagonal form in two stages, by way of a band matrix.
 
 package lapack
 

@@ -1,4 +1,4 @@
-// This file factorizes positive definite matrices (Cholesky), and inverts triangles and factorized matrices.
+// Cholesky factorizations, and inverses of triangular and of factorized matrices.
 
 package lapack
 

@@ -18,9 +18,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// BLAS is what the factorizations ask of their BLAS.
-type BLAS interface {
-	blas.Float64Level3
+// Level2 is the products of matrices with vectors, and the updates by vectors, that the factorizations need.
+type Level2 interface {
 	Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 		y []float64, incY int)
 	Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
@@ -32,10 +31,17 @@ type BLAS interface {
 // Implementation is the LAPACK part of a backend on a BLAS. Its methods panic on
 // shapes the caller could have checked and may be called from several goroutines
 // at once when those of the BLAS may.
-type Implementation struct{ bl BLAS }
+type Implementation struct{ bl levels }
 
-// New returns the factorizations on that BLAS.
-func New(bl BLAS) Implementation { return Implementation{bl} }
+type levels struct {
+	Level2
+	blas.Float64Level3
+}
+
+// New returns the factorizations on a BLAS, given by its two levels.
+func New(level2 Level2, level3 blas.Float64Level3) Implementation {
+	return Implementation{levels{level2, level3}}
+}
 
 // ErrNoConvergence says that an iteration for eigenvalues or singular values did
 // not converge, as it cannot on NaN or infinite elements.

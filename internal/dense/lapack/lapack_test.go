@@ -16,7 +16,7 @@ import (
 // Every factorization is tested on every backend in package blas; here are the
 // parts whose choice depends on the size, at sizes that a test can afford.
 
-var reference = New(gonum.Implementation{})
+var reference = New(gonum.Implementation{}, gonum.Implementation{})
 
 func randomSymmetric(n int, seed uint64) matrix {
 	rng := rand.New(rand.NewPCG(seed, 1))

@@ -1,4 +1,4 @@
-// This file factorizes matrices as P·L·U.
+// LU factorizations with row pivoting.
 
 package lapack
 

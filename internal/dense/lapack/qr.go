@@ -1,4 +1,4 @@
-// This file holds Householder reflections, alone and in blocks, and factorizes matrices as Q·R by them.
+// Householder reflections, alone and in blocks, and QR factorizations.
 
 package lapack
 

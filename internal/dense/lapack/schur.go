@@ -1,4 +1,4 @@
-// This file computes Hessenberg forms and real Schur forms.
+// Hessenberg forms and real Schur forms.
 
 package lapack
 

@@ -1,4 +1,4 @@
-// This file merges two eigenproblems: it sets aside what is solved already and finds the roots of the secular equation.
+// The merge of two eigenproblems: deflation, and the roots of the secular equation.
 
 package lapack
 

@@ -1,4 +1,4 @@
-// This file solves symmetric tridiagonal eigenproblems: by divide and conquer, those of small order by QR iterations.
+// Symmetric tridiagonal eigenproblems: by divide and conquer, those of small order by QR iterations.
 
 package lapack
 

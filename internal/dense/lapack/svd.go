@@ -1,4 +1,4 @@
-// This file computes singular value decompositions, by way of bidiagonal matrices.
+// Singular value decompositions, by way of bidiagonal matrices.
 
 package lapack
 

@@ -1,4 +1,4 @@
-// This file has the steps of the iteration of schur.go: sweeps of bulges along the diagonal, and early deflation.
+// The steps of the QR iteration of schur.go: sweeps of bulges along the diagonal, and early deflation.
 
 package lapack
 

@@ -1,4 +1,4 @@
-// This file reduces symmetric matrices to tridiagonal form, and computes their eigenvalues and eigenvectors.
+// Eigenvalues and eigenvectors of symmetric matrices, by reduction to tridiagonal form.
 
 package lapack
 

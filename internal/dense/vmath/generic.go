@@ -1,4 +1,4 @@
-// This file holds the functions of the package in plain Go, the reference for the assembly.
+// The functions of the package in plain Go, the reference for the assembly.
 
 package vmath
 

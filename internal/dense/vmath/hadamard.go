@@ -1,4 +1,4 @@
-// This file computes Hadamard transforms.
+// Hadamard transforms.
 
 package vmath
 

@@ -1,4 +1,4 @@
-// This file holds the choice between the implementations of the package.
+// The choice between the implementations of the package.
 
 package vmath
 

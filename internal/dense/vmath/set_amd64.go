@@ -1,6 +1,6 @@
 //go:build !purego
 
-// This file declares the assembly for amd64.
+// Declarations of the assembly for amd64.
 
 package vmath
 

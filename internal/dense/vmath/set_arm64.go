@@ -1,6 +1,6 @@
 //go:build !purego
 
-// This file declares the assembly for arm64.
+// Declarations of the assembly for arm64.
 
 package vmath
 

@@ -1,6 +1,6 @@
 //go:build (!amd64 && !arm64) || purego
 
-// This file stands in for the assembly in builds without any.
+// Builds without assembly.
 
 package vmath
 

@@ -1,4 +1,4 @@
-// This file holds the exported functions, which check lengths and call the implementation chosen.
+// The exported functions, which check lengths and call the implementation chosen.
 
 package vmath
 

@@ -1,4 +1,4 @@
-// This file has versions of files, and locks of those that are read and then replaced.
+// Versions of files, and locks of files that are read and then replaced.
 
 package atomicfile
 

@@ -29,8 +29,8 @@ type Info struct {
 	InstructionSet string `json:"instruction_set"` // that its kernels use on this machine
 }
 
-// Describe is the Info of this program on this machine.
-func Describe() Info {
+// describe is the Info of this program on this machine.
+func describe() Info {
 	be := blas.Default().Info()
 	i := Info{
 		Version: Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -42,7 +42,7 @@ func Describe() Info {
 
 // Write prints the Info of the program called name, as a line of text or as JSON.
 func Write(w io.Writer, name string, asJSON bool) error {
-	i := Describe()
+	i := describe()
 	if asJSON {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")

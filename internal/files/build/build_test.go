@@ -50,7 +50,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	be := blas.Default().Info()
-	if i != Describe() || i.Version != Version || i.Backend != be.Backend || i.InstructionSet != be.Kernel ||
+	if i != describe() || i.Version != Version || i.Backend != be.Backend || i.InstructionSet != be.Kernel ||
 		i.InstructionSet == "" {
 		t.Errorf("%+v", i)
 	}

@@ -1,4 +1,5 @@
-// Package checkpoint writes and reads files of a header and of numbers, which tell whether they are whole.
+// Package checkpoint writes and reads files of a header and of numbers, with checksums that detect truncation and
+// damage.
 package checkpoint
 
 import (

@@ -1,8 +1,7 @@
-// Package npy reads and writes numpy's array files: .npy, one array, and .npz, a
-// zip archive of them. Every real number type is read as float64; arrays are
-// written as little-endian float64 in C order.
+// Package npy reads and writes numpy's array files: .npy, one array, and .npz, a zip archive of them. Every real number
+// type is read as float64; arrays are written as little-endian float64 in C order.
 //
-// Lengths that a file claims are believed only as far as its bytes reach, and there is memory for.
+// Memory is allocated as bytes arrive, not by the lengths that a header claims, and within the limit of package memory.
 //
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 package npy

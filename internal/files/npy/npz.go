@@ -1,4 +1,4 @@
-// This file reads and writes .npz archives.
+// Archives of arrays, .npz.
 
 package npy
 

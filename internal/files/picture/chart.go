@@ -130,7 +130,7 @@ func (c *Chart) paint(canvas draw.Canvas) {
 	p := New("", "") // its own labels are off the middle of logarithmic axes
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	if c.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, LogTicks{}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
 	}
 	at := c.At
 	for i, name := range c.Names {
@@ -144,7 +144,7 @@ func (c *Chart) paint(canvas draw.Canvas) {
 		upright(&p.X, 8)
 	}
 	if c.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, LogTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 	}
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{225}, color.Gray{225}
@@ -214,10 +214,10 @@ func (ticks) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// LogTicks labels powers of ten, and 2 and 5 times them where few decades are shown.
-type LogTicks struct{}
+// logTicks labels powers of ten, and 2 and 5 times them where few decades are shown.
+type logTicks struct{}
 
-func (LogTicks) Ticks(lo, hi float64) []plot.Tick {
+func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 	if !(lo > 0) || !(hi > lo) {
 		return []plot.Tick{{Value: lo, Label: fmt.Sprint(lo)}}
 	}

@@ -1,4 +1,4 @@
-// This file turns JSON, and formats that a program registers, into separated text.
+// JSON, and formats that a program registers, as separated text.
 
 package table
 

@@ -1,4 +1,4 @@
-// This file reads CSV and its relatives.
+// CSV and its relatives.
 
 package table
 

@@ -1,4 +1,4 @@
-// This file reads dates, times of day, and the names of months and weekdays.
+// Dates, times of day, and the names of months and weekdays.
 
 package table
 

@@ -1,4 +1,4 @@
-// This file reads .npy files in blocks of rows.
+// .npy files, read in blocks of rows.
 
 package table
 

@@ -1,4 +1,4 @@
-// This file reads numbers, with or without marks, and the usual words for nothing.
+// Numbers, with or without marks, and the usual words for missing values.
 
 package table
 

@@ -1,4 +1,4 @@
-// This file opens a file by its name and contents with the reader for it.
+// The choice of a reader for a file, by its name and contents.
 
 package table
 

@@ -1,5 +1,3 @@
-// This file reads Parquet files.
-
 package table
 
 import (

@@ -1,4 +1,4 @@
-// This file turns the cells of records into numbers, in one pass by a known schema, or in two.
+// Cells of records as numbers: in one pass by a known schema, or in two.
 
 package table
 

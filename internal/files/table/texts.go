@@ -1,4 +1,4 @@
-// This file reads the cells of files as text.
+// Cells of files as text.
 
 package table
 

@@ -1,4 +1,4 @@
-// This file decides by a vote over its cells what a column of a file is.
+// The kind of a column of a file, by a vote over its cells.
 
 package table
 

@@ -1,5 +1,3 @@
-// This file writes matrices as .npy.
-
 package table
 
 import (

@@ -1,4 +1,4 @@
-// Package zipfile opens zip archives of which damage is found: see [Open] and [Verify].
+// Package zipfile opens zip archives so that damage is detected: [Open] and [Verify] check lengths and checksums.
 package zipfile
 
 import (

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -105,7 +106,7 @@ func (s *race) start(ctx context.Context) error {
 	case table == nil:
 		given = [][]string{nil}
 	default:
-		all := bases(len(table.Columns()))
+		all := bases(varying(table))
 		for _, k := range all {
 			set := s.learning(learn.Nothing, "")
 			set.Kernels = k
@@ -202,7 +203,13 @@ func (s *race) named() bool { return s.Kernels != nil || len(s.Setting.Kernels) 
 func (s *race) kernelsOpen() bool { return s.table() != nil && !s.named() }
 
 // table is all samples where they are rows of inputs, else nil.
-func (s *race) table() learn.Table { return s.all.Abilities().Table }
+func (s *race) table() learn.Table { return s.all.Table }
+
+// varying is the number of inputs that vary.
+func varying(t learn.Table) int {
+	X, _, _ := t.Matrices()
+	return len(columns.Measure(X).Varying())
+}
 
 // add adds an arm of the setting for each τ, unless it is there already. Where the race finds the
 // kernels, it adds none that memory does not hold on the largest part.

@@ -4,7 +4,7 @@
 // Arms are compared rung by rung: a rung is a number of samples and some folds. docs/race.md has the whole
 // procedure.
 //
-// Data come through the interface learn.Data alone.
+// It sees data through learn.Data alone.
 package choose
 
 import (
@@ -243,7 +243,7 @@ func (s *race) checkFolds(l int) error {
 	}
 	_, n := s.data.Size()
 	observed, partial := s.data.Cells()
-	inMemory := s.data.Abilities().InMemory != nil
+	inMemory := s.data.Parts != nil
 	switch {
 	case s.Hide != "" || partial == 0:
 	case inMemory && s.Groups == nil && !s.TimeOrdered && s.Metric != "accuracy" && partial*s.Folds >= l:

@@ -38,7 +38,7 @@ func rowsOf(t *testing.T, l, n int) learn.Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return d.Data()
 }
 
 // of is errors of one target on folds, NaN where there are none.
@@ -274,7 +274,7 @@ func TestDataAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want *Result
-	for _, d := range []learn.Data{rows, grams, streamed} {
+	for _, d := range []learn.Data{rows.Data(), grams.Data(), streamed.Data()} {
 		r, err := Run(t.Context(), d, Job{
 			Options: Options{
 				Kernels: [][]string{kernels}, Folds: 3, Groups: groups, Lambdas: []float64{10, 0.1},
@@ -283,18 +283,19 @@ func TestDataAgree(t *testing.T) {
 			Method: learn.Method{Tol: 1e-9},
 		})
 		if err != nil {
-			t.Fatalf("%T: %v", d, err)
+			t.Fatalf("%T: %v", d.Learnable, err)
 		}
 		if want == nil {
 			want = r
 		}
 		if len(r.Points) != 4 || r.Best != want.Best {
-			t.Fatalf("%T: best %d of %d points, of rows %d", d, r.Best, len(r.Points), want.Best)
+			t.Fatalf("%T: best %d of %d points, of rows %d", d.Learnable, r.Best, len(r.Points), want.Best)
 		}
 		for i, p := range r.Points {
 			for f, e := range p.Folds {
 				if q := want.Points[i].Folds[f]; !(math.Abs(e-q) <= 1e-5*q) {
-					t.Errorf("%T, λ = %g, τ = %g: error %.10g on fold %d, of rows %.10g", d, p.Lambda, p.Tau, e, f, q)
+					t.Errorf("%T, λ = %g, τ = %g: error %.10g on fold %d, of rows %.10g", d.Learnable, p.Lambda,
+						p.Tau, e, f, q)
 				}
 			}
 		}

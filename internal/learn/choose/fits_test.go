@@ -46,7 +46,7 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 			if _, err := d.Split(folding); err != nil {
 				t.Fatal(err)
 			}
-			r, err := d.Abilities().Table.Ridge(0)
+			r, err := d.Ridge(0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -60,7 +60,7 @@ func (s *race) do(ctx context.Context, t task) error {
 	if t.arms != nil {
 		return s.fold(ctx, t.arms, t.fold)
 	}
-	if table := s.data.Abilities().Table; table != nil {
+	if table := s.data.Table; table != nil {
 		_ = table.Teach(ctx, t.spec, t.fold)
 	}
 	return nil
@@ -97,8 +97,8 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 		var err error
 		switch {
 		case a.closed && r == nil:
-			r, err = s.data.Abilities().Table.Ridge(f)
-		case !a.closed && t == nil:
+			r, err = s.data.Table.Ridge(f)
+		case !a.closed && t.Set == nil:
 			t, err = s.data.Train(ctx, a.Kernels, a.Learn, f)
 		}
 		switch {
@@ -282,11 +282,10 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		samples, ok := t.(learn.OfSamples)
-		if !ok {
+		if t.Samples == nil {
 			return fault.Input("leaving out single rows is for data in memory: use folds")
 		}
-		refits, err := samples.LeaveOut()
+		refits, err := t.Samples.LeaveOut()
 		if err != nil {
 			return err
 		}

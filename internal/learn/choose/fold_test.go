@@ -18,7 +18,8 @@ func TestTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, top: d, data: d, folds: 3}
+	all := d.Data()
+	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: all, top: all, data: all, folds: 3}
 	one, sum := "gaussian:ard:median", "gaussian+matern12:ard:median"
 	for _, k := range [][]string{{one}, {one, linearKernel}, {sum}, {linearKernel}} {
 		for _, what := range []learn.Learned{learn.Nothing, learn.Weights, learn.Both} {
@@ -65,8 +66,9 @@ func pathOf(t *testing.T, l, folds int, kernel string, what learn.Learned, lambd
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Metric: "nmse", Folds: folds, Repeats: 1}}, all: d, top: d, data: d}
-	if err := s.take(d, l); err != nil {
+	all := d.Data()
+	s := &race{Job: Job{Options: Options{Metric: "nmse", Folds: folds, Repeats: 1}}, all: all, top: all, data: all}
+	if err := s.take(all, l); err != nil {
 		t.Fatal(err)
 	}
 	a := &arm{

@@ -47,7 +47,8 @@ func TestLargeData(t *testing.T) {
 		"time-ordered": {Folds: 2, TimeOrdered: true},
 		"given λ":      {Folds: 2, Lambdas: []float64{1e-4, 1e-6}},
 	} {
-		r, err := Run(t.Context(), d, Job{Options: options, Method: learn.Method{Env: learn.Env{MaxBytes: bytes}}})
+		method := learn.Method{Env: learn.Env{MaxBytes: bytes}}
+		r, err := Run(t.Context(), d.Data(), Job{Options: options, Method: method})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -100,9 +101,7 @@ func TestAffordable(t *testing.T) {
 }
 
 // dear is rows on which exact kernels are affordable at fixed weights alone.
-type dear struct{ *samples.Rows }
-
-func (d dear) Abilities() learn.Abilities { return learn.Abilities{InMemory: d, Table: d} }
+type dear struct{ learn.Table }
 
 func (d dear) Affordable(
 	_ context.Context, specs []string, what learn.Learned, _ int, _ time.Duration,
@@ -129,7 +128,8 @@ func TestAffordableAtFixedWeights(t *testing.T) {
 		point(learn.Nothing, "laplacian:all:median", .3), point(learn.Nothing, "matern32:all:median", .2),
 	}
 	for known, want := range map[int]int{2: 0, 4: 3} {
-		s := &race{Job: Job{Options: Options{Metric: "nmse"}}, all: dear{rowsIn(t, X, Y, -1)}}
+		s := &race{Job: Job{Options: Options{Metric: "nmse"}}, all: rowsIn(t, X, Y, -1).Data()}
+		s.all.Table = dear{s.all.Table}
 		s.best = &Result{Points: points[:known]}
 		list, features, err := s.affordable(t.Context())
 		if err != nil || !slices.Equal(list, []int{want}) || (features != nil) != (want == 0) {
@@ -187,7 +187,7 @@ func TestSumsAreTheSamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := tr.(learn.OfSamples); ok != again {
+		if (tr.Samples != nil) != again {
 			t.Errorf("training set %d is of the samples anew, %v", k, again)
 		}
 	}
@@ -198,15 +198,20 @@ func fixedWeights(kernels ...string) learn.Setting {
 	return learn.Setting{Kernels: kernels, Norm: "lp:2", Learn: learn.Nothing, Model: learn.Product}
 }
 
+// raceOf is a race by nmse on three folds of d.
+func raceOf(d learn.Data) *race {
+	return &race{Job: Job{Options: Options{Folds: 3, Metric: "nmse", Taus: []float64{0}}}, all: d, data: d, top: d}
+}
+
 // TestFinishWithFeatures ends with all fits of its last phase done.
 func TestFinishWithFeatures(t *testing.T) {
 	const l, part = 400, 200
 	X, Y := learntest.Wave(l, 7)
 	d := rowsIn(t, X, Y, 1<<20)
-	s := &race{Job: Job{Options: Options{Folds: 3, Metric: "nmse", Taus: []float64{0}}}, all: d, data: d, top: d}
+	s := raceOf(d.Data())
 	var last learn.Progress
 	s.Method.Watch = func(p learn.Progress) { last = p }
-	if err := s.take(d, part); err != nil {
+	if err := s.take(s.all, part); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.add(t.Context(), fixedWeights("gaussian:all:median")); err != nil {
@@ -249,7 +254,7 @@ func TestManyTargets(t *testing.T) {
 		Y.Set(i, n-1, rng.NormFloat64()) // noise
 	}
 	d := rowsIn(t, X, Y, -1)
-	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 3}})
+	r, err := Run(t.Context(), d.Data(), Job{Options: Options{Folds: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +267,7 @@ func TestManyTargets(t *testing.T) {
 	}
 	spent, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r, err := Run(spent, d, Job{Options: Options{Folds: 3}}); r != nil || err == nil {
+	if r, err := Run(spent, d.Data(), Job{Options: Options{Folds: 3}}); r != nil || err == nil {
 		t.Errorf("cancelled: %v, %v", r, err)
 	}
 }
@@ -274,7 +279,7 @@ func TestTails(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	X, _, Y := learntest.Tails(80, 2*holedTargets, 6)
-	r, err := Run(t.Context(), rowsIn(t, X, Y, -1), Job{Options: Options{Folds: 3}})
+	r, err := Run(t.Context(), rowsIn(t, X, Y, -1).Data(), Job{Options: Options{Folds: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,8 +320,8 @@ func TestFinishLeavesPlateau(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &race{Job: Job{Options: Options{Folds: 3, Metric: "nmse", Taus: []float64{0}}}, all: d, data: d, top: d}
-		if err := s.take(d, part); err != nil {
+		s := raceOf(d.Data())
+		if err := s.take(s.all, part); err != nil {
 			t.Fatal(err)
 		}
 		set := fixedWeights("gaussian:all:median*0.25", "laplacian:all:median*0.25", "laplacian:all:median",

@@ -41,7 +41,7 @@ type race struct {
 // kernels, he means all samples.
 func (s *race) rungs() (samples []int, targets int) {
 	l, n := s.all.Size()
-	if s.all.Abilities().InMemory == nil || s.named() {
+	if s.all.Parts == nil || s.named() {
 		return []int{l}, n
 	}
 	size := l
@@ -51,7 +51,7 @@ func (s *race) rungs() (samples []int, targets int) {
 			rows, some = holedSamples, holedTargets
 		}
 		// Of every dictionary a cross-Gram matrix for each fold.
-		bytesPerPair := float64(8 * fewFolds * len(bases(len(t.Columns()))))
+		bytesPerPair := float64(8 * fewFolds * len(bases(varying(t))))
 		holds := math.Sqrt(float64(s.Method.Limit()) / bytesPerPair)
 		size = min(l, max(firstSamples, min(rows, int(holds))))
 		if n >= 2*some && s.Metric != "accuracy" {
@@ -136,13 +136,13 @@ func (s *race) take(d learn.Data, samples int) (err error) {
 	s.data = d
 	if samples < l {
 		rows := s.draw(l, samples)
-		if s.data, err = d.Abilities().InMemory.Sample(rows); err != nil {
+		if s.data, err = d.Parts.Sample(rows); err != nil {
 			return err
 		}
 		f.Groups = columns.Pick(f.Groups, rows)
 	}
-	if t := s.data.Abilities().Table; t != nil && s.from != nil {
-		t.Follow(before)
+	if t := s.data.Table; t != nil && s.from.Learnable != nil {
+		t.Follow(before.Table)
 	}
 	if s.folds, err = s.data.Split(f); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *race) take(d learn.Data, samples int) (err error) {
 func (s *race) constants(f learn.Folding) ([][]float64, error) {
 	sets := []learn.Data{s.data}
 	for _, l := range s.Setting.Losses {
-		d, err := s.data.Abilities().InMemory.ByLoss(l)
+		d, err := s.data.Parts.ByLoss(l)
 		if err == nil {
 			_, err = d.Split(f)
 		}

@@ -35,14 +35,16 @@ func TestRungs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spy := &sampled{InMemory: d}
-	s := &race{Job: Job{Options: Options{Metric: "mse", Folds: 3, Groups: groups}}, all: spy}
+	all := d.Data()
+	spy := &sampled{Parts: all.Parts}
+	all.Parts, all.Table = spy, nil
+	s := &race{Job: Job{Options: Options{Metric: "mse", Folds: 3, Groups: groups}}, all: all}
 	list, targets := s.rungs()
 	if !slices.Equal(list, []int{l / 4, l / 2, l}) || targets != 1 {
 		t.Fatalf("rungs %v, %d targets", list, targets)
 	}
 	for _, r := range list {
-		if err := s.take(spy, r); err != nil {
+		if err := s.take(all, r); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := s.data.Size(); got != r || len(s.constant) != 3 {
@@ -64,7 +66,8 @@ func TestArmsDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: d, top: d, data: d, folds: 2}
+	all := d.Data()
+	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, all: all, top: all, data: all, folds: 2}
 	for _, what := range []learn.Learned{learn.Nothing, learn.Nothing, learn.Weights} {
 		set := learn.Setting{Kernels: []string{"gaussian:all:median"}, Norm: "lp:1", Learn: what, Model: learn.Product}
 		if err := s.add(t.Context(), set); err != nil {
@@ -143,7 +146,7 @@ func TestInformativeFolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 9, Hide: learn.HideCells}})
+	r, err := Run(t.Context(), d.Data(), Job{Options: Options{Folds: 9, Hide: learn.HideCells}})
 	if err != nil || r.Folds != 8 || len(r.Points[r.Best].Folds) != 8 || !(r.Points[r.Best].Mean > 0) {
 		t.Errorf("%v", err)
 	}
@@ -166,7 +169,7 @@ func learned(t *testing.T, ctx context.Context, X, Y blas.General, budget time.D
 	if budget > 0 {
 		job.Until = time.Now().Add(budget)
 	}
-	return Run(ctx, d, job)
+	return Run(ctx, d.Data(), job)
 }
 
 // TestNothing tells targets of noise from one that the inputs predict.
@@ -217,10 +220,10 @@ func (s *slow) Ridge(fold int) (learn.Ridge, error) {
 }
 
 // Sample is the data themselves: all rungs are slow.
-func (s *slow) Sample([]int) (learn.InMemory, error) { return s, nil }
+func (s *slow) Sample([]int) (learn.Data, error) { return s.Data(), nil }
 
-// Abilities are those of rows, of which the regression is slow.
-func (s *slow) Abilities() learn.Abilities { return learn.Abilities{InMemory: s, Table: s} }
+// Data are those of rows, of which the regression is slow.
+func (s *slow) Data() learn.Data { return learn.Data{Learnable: s, Comparable: s, Parts: s, Table: s} }
 
 // Affordable takes a second.
 func (s *slow) Affordable(
@@ -269,7 +272,8 @@ func budgetKeeps(t *testing.T) {
 			said = time.Since(start)
 		}
 	}
-	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 5}, Until: start.Add(2 * time.Second), Method: method})
+	job := Job{Options: Options{Folds: 5}, Until: start.Add(2 * time.Second), Method: method}
+	r, err := Run(t.Context(), d.Data(), job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +313,7 @@ func TestHide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &race{Job: Job{Options: c.opt}, data: d}
+		s := &race{Job: Job{Options: c.opt}, data: d.Data()}
 		if err := s.check(); err != nil || s.Hide != c.want {
 			t.Errorf("%s: hides %q, want %q: %v", name, s.Hide, c.want, err)
 		}
@@ -328,7 +332,7 @@ func TestWordsInAnyOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(t.Context(), d, Job{Options: Options{Folds: 3}, Setting: learn.Setting{Learn: words}})
+		r, err := Run(t.Context(), d.Data(), Job{Options: Options{Folds: 3}, Setting: learn.Setting{Learn: words}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,13 +348,11 @@ func TestWordsInAnyOrder(t *testing.T) {
 
 // sampled keeps which samples were asked for.
 type sampled struct {
-	learn.InMemory
+	learn.Parts
 	rows [][]int
 }
 
-func (s *sampled) Abilities() learn.Abilities { return learn.Abilities{InMemory: s} }
-
-func (s *sampled) Sample(rows []int) (learn.InMemory, error) {
+func (s *sampled) Sample(rows []int) (learn.Data, error) {
 	s.rows = append(s.rows, rows)
-	return s.InMemory.Sample(rows)
+	return s.Parts.Sample(rows)
 }

@@ -28,7 +28,7 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	open, stages := s.kernelsOpen(), []func(context.Context) error{s.run}
 	switch byLoss := d.Loss().Kind != loss.Squared; {
 	case byLoss:
-		if err := d.Abilities().InMemory.Winsorize(ctx, s.Setting.Kernels); err != nil {
+		if err := d.Parts.Winsorize(ctx, s.Setting.Kernels); err != nil {
 			return nil, err
 		}
 		if open {
@@ -165,7 +165,7 @@ func (s *race) affordable(ctx context.Context) (list []int, features []string, e
 // fewer samples that λ was compared on by a loss.
 func (s *race) follow() {
 	if t := s.table(); t != nil && (s.floor == 0 || s.data == s.all) {
-		t.Follow(s.data)
+		t.Follow(s.data.Table)
 	}
 }
 
@@ -217,7 +217,7 @@ const lossSamples = MostSamples / 2
 func (s *race) bySquares() (err error) {
 	s.Method.Say("kernels are compared by squared errors, since one decomposition of these serves all λ, and then λ "+
 		"by the loss %s", s.all.Loss())
-	s.all, err = s.table().ByLoss(loss.Loss{})
+	s.all, err = s.all.Parts.ByLoss(loss.Loss{})
 	if s.data, s.Lambdas, s.Setting.Losses = s.all, nil, nil; s.Metric != "accuracy" {
 		s.Metric = "nmse"
 	}
@@ -239,8 +239,8 @@ func (s *race) byLoss(ctx context.Context, d learn.Data, asked *Job) error {
 	squares := s.all
 	s.all, s.Metric, s.Repeats, a.Losses = d, asked.Metric, 1, asked.Setting.Losses
 	s.Setting.Losses = a.Losses
-	s.table().Follow(squares)
-	if err := s.table().Winsorize(ctx, a.Kernels); err != nil {
+	s.table().Follow(squares.Table)
+	if err := s.all.Parts.Winsorize(ctx, a.Kernels); err != nil {
 		return err
 	}
 	if err := s.take(d, size); err != nil {

@@ -34,7 +34,7 @@ func TestTriesSum(t *testing.T) {
 			t.Fatal(err)
 		}
 		job.Folds = 3
-		r, err := Run(t.Context(), d, job)
+		r, err := Run(t.Context(), d.Data(), job)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-// This file has outputs that are points of an axis: kernels between them, and what predicts other points.
+// Outputs that are points of an axis: kernels between them, and predictions at other points.
 
 package columns
 

@@ -1,4 +1,4 @@
-// This file turns class labels into targets.
+// Class labels as targets.
 
 package columns
 

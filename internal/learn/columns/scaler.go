@@ -1,4 +1,4 @@
-// This file measures, scales and limits the columns of a table.
+// Moments, scales and limits of the columns of a table.
 
 package columns
 

@@ -1,4 +1,4 @@
-// This file has the weights of targets, and what the loss that they are learned by makes of their columns.
+// Weights of targets, and the columns of targets as each loss takes them.
 
 package columns
 

@@ -1,5 +1,5 @@
-// Package dictionary resolves SPECs to kernels on training data. It learns from the
-// targets which columns and directions matter, where SPECs refer to those.
+// Package dictionary resolves SPECs to kernels on training data. For SPECs that refer to learned groups of columns it
+// first learns from the targets which columns and directions matter.
 package dictionary
 
 import (

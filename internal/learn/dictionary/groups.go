@@ -1,5 +1,4 @@
-// This file learns groups of columns: their ranks among their quantiles, their lengths, and the directions along which
-// the targets vary.
+// Groups of columns that are learned: ranks among quantiles, lengths, and directions along which the targets vary.
 
 package dictionary
 

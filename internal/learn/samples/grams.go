@@ -1,4 +1,4 @@
-// This file has samples of which the caller gives the Gram matrices.
+// Samples given by Gram matrices.
 
 package samples
 
@@ -56,26 +56,26 @@ func NewGrams(ctx context.Context, grams []blas.General, Y, W blas.General, opt 
 }
 
 // Sample is the data of these samples alone.
-func (g *Grams) Sample(idx []int) (learn.InMemory, error) {
+func (g *Grams) Sample(idx []int) (learn.Data, error) {
 	o, err := observe(len(idx), blas.TakeRows(g.y, idx), rowsOf(g.w, idx), g.opt.part(idx))
 	some := &Grams{observed: o, names: g.names}
 	for _, K := range g.grams {
 		some.grams = append(some.grams, part(K, idx, g.opt.Precision))
 	}
-	return some, err
+	return some.Data(), err
 }
 
 // Few is Sample: kernels are as they are.
-func (g *Grams) Few(idx []int) (learn.InMemory, error) { return g.Sample(idx) }
+func (g *Grams) Few(idx []int) (learn.Data, error) { return g.Sample(idx) }
 
-// Abilities tells that Gram matrices are in memory.
-func (g *Grams) Abilities() learn.Abilities { return learn.Abilities{InMemory: g} }
+// Data are the samples as data to learn from.
+func (g *Grams) Data() learn.Data { return learn.Data{Learnable: g, Comparable: g, Parts: g} }
 
 // ByLoss is the data for another loss.
-func (g *Grams) ByLoss(l loss.Loss) (learn.InMemory, error) {
+func (g *Grams) ByLoss(l loss.Loss) (learn.Data, error) {
 	h := *g
 	h.opt.Columns.Loss, h.splits = l, nil
-	return &h, columns.CheckOutputs(h.y, h.w, &h.opt.Columns)
+	return h.Data(), columns.CheckOutputs(h.y, h.w, &h.opt.Columns)
 }
 
 // Start is where learning starts from: the weights of the norm.
@@ -105,21 +105,21 @@ func (g *Grams) Train(
 	} else {
 		split, err := g.split(fold)
 		if err != nil {
-			return nil, err
+			return learn.Training{}, err
 		}
 		Y, t.test = g.targets(split)
 		W, t.testW = rowsOf(g.w, split.Train), rowsOf(g.w, split.Test)
 		t.grams = nil
 		for _, K := range g.grams {
 			if err := ctx.Err(); err != nil {
-				return nil, err
+				return learn.Training{}, err
 			}
 			t.grams = append(t.grams, part(K, split.Train, g.opt.Precision))
 		}
 		t.from, t.split = g, split
 	}
 	t.warnings, err = t.setTargets(Y, W)
-	return t, err
+	return t.Training(), err
 }
 
 // HeldOut predicts the samples to test on by a model of the part to train on.

@@ -1,5 +1,5 @@
-// This file refits a training set without each of its samples, in closed form, and measures by such refits what the
-// inputs leave of targets of which some are grossly wrong.
+// Refits of a training set without each of its samples, in closed form, and robust scales of residuals measured by
+// them.
 
 package samples
 
@@ -310,7 +310,7 @@ func (s *leaveOut) squareSums(R blas.General) []float64 {
 // robust standard deviations of them, of which the median is taken. It returns the residuals with the training set that
 // they are of.
 func (o *observed) robustResiduals(
-	ctx context.Context, all learn.InMemory, specs []string,
+	ctx context.Context, all learn.Parts, specs []string,
 ) (*training, *residuals, error) {
 	rows, most := rand.New(rand.NewPCG(o.opt.Seed, uint64(o.y.Rows))).Perm(o.y.Rows), residualSamples
 	if _, bounded := ctx.Deadline(); bounded {
@@ -320,7 +320,7 @@ func (o *observed) robustResiduals(
 	slices.Sort(rows)
 	some, err := all.Sample(rows)
 	if err == nil {
-		some, err = some.ByLoss(loss.Loss{Kind: loss.Huber, Parameter: loss.RobustDelta})
+		some, err = some.Parts.ByLoss(loss.Loss{Kind: loss.Huber, Parameter: loss.RobustDelta})
 	}
 	if err != nil {
 		return nil, nil, err
@@ -329,7 +329,7 @@ func (o *observed) robustResiduals(
 	if err != nil {
 		return nil, nil, err
 	}
-	t := set.(*training)
+	t := set.Set.(*training)
 	r, err := (&leaveOut{training: t}).residuals(ctx)
 	if err != nil || len(r.deviation) == 0 {
 		return nil, nil, err

@@ -1,5 +1,5 @@
-// This file estimates the memory, the work and the time of a fit, and replaces exact kernels that need too much by
-// explicit features.
+// Estimates of the memory, the work and the time of a fit, and the choice of explicit features where exact kernels need
+// too much.
 
 package samples
 

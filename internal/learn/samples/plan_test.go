@@ -85,7 +85,7 @@ func TestPlanHolds(t *testing.T) {
 		t.Errorf("%g bytes are taken, and the plan holds %g", got, plan.Held)
 	}
 	// The sum is that of the kernels one by one.
-	K, _ := s.(*training).Kernels()
+	K, _ := s.Set.(*training).Kernels()
 	K.SetWeights(s.Weights())
 	one := blas.NewGeneral(l, 1)
 	at := l / 3
@@ -93,7 +93,7 @@ func TestPlanHolds(t *testing.T) {
 	got := blas.NewGeneral(l, 1)
 	K.Apply(got, one)
 	var worst float64
-	w := s.(*training).weights
+	w := s.Set.(*training).weights
 	for i := range l {
 		var square, sum float64
 		for j := range 3 {

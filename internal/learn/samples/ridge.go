@@ -1,5 +1,5 @@
-// This file is kernel ridge regression on one split of the samples, for all λ at once, also of targets that are
-// observed in many different sets of rows.
+// Kernel ridge regression on one split of the samples, for all λ at once; targets may be observed in many different
+// sets of rows.
 
 package samples
 

@@ -41,7 +41,7 @@ func TestRidgeByHolesWeighted(t *testing.T) {
 		if _, err := d.Split(learn.Folding{Folds: 4, Hide: learn.HideRows}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := d.(*Rows).Ridge(0)
+		r, err := d.Table.Ridge(0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestRidgeByHolesWeighted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := errorsOf(rows)
+	all := errorsOf(rows.Data())
 	for j := range 10 {
 		part, err := rows.Part(nil, []int{j})
 		if err != nil {

@@ -1,4 +1,4 @@
-// This file is samples given by rows of inputs, and the sums of explicit features over them.
+// Samples given by rows of inputs, and sums of explicit features over them.
 
 package samples
 
@@ -33,7 +33,7 @@ type Rows struct {
 	followed []fold               // of the same samples, see Follow
 	known    []dictionary.Lengths // that these samples, or parts of them, have taught before
 
-	sums   learn.Data // of all samples, until a training set is made of them
+	sums   *sums.Data // of all samples, until a training set is made of them
 	sumsOf []string   // their kernels
 }
 
@@ -55,24 +55,25 @@ func newRows(X, Y, W, pseudo blas.General, opt Options) (*Rows, error) {
 }
 
 // Sample is the data of these samples alone.
-func (r *Rows) Sample(idx []int) (learn.InMemory, error) { return r.Part(idx, nil) }
+func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
 
 // Few is Sample with the lengths of columns that all samples, or else others before them, have taught.
-func (r *Rows) Few(idx []int) (learn.InMemory, error) {
-	part, err := r.Part(idx, nil)
+func (r *Rows) Few(idx []int) (learn.Data, error) {
+	few, err := r.part(idx, nil)
 	if err != nil {
-		return nil, err
+		return learn.Data{}, err
 	}
-	few := part.(*Rows)
 	if r.all != nil && len(r.all.Lengths()) > 0 {
 		few.opt.Lengths = r.all.Lengths()
 	}
 	few.known = []dictionary.Lengths{few.opt.Lengths}
-	return few, nil
+	return few.Data(), nil
 }
 
 // Part is the data of these samples and targets alone; nil stands for all.
-func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
+func (r *Rows) Part(idx, targets []int) (learn.Data, error) { return data(r.part(idx, targets)) }
+
+func (r *Rows) part(idx, targets []int) (*Rows, error) {
 	x, y, w, z := rowsOf(r.x, idx), rowsOf(r.y, idx), rowsOf(r.w, idx), rowsOf(r.pseudo, idx)
 	opt := r.opt.part(idx)
 	var known []dictionary.Lengths
@@ -95,28 +96,33 @@ func (r *Rows) Part(idx, targets []int) (learn.Table, error) {
 	return part, err
 }
 
-// Abilities tells that kernels can be chosen for rows in memory.
-func (r *Rows) Abilities() learn.Abilities { return learn.Abilities{InMemory: r, Table: r} }
+// Data are the rows as data to learn from.
+func (r *Rows) Data() learn.Data { return learn.Data{Learnable: r, Comparable: r, Parts: r, Table: r} }
+
+// data is r.Data where there is no error.
+func data(r *Rows, err error) (learn.Data, error) {
+	if err != nil {
+		return learn.Data{}, err
+	}
+	return r.Data(), nil
+}
 
 // Matrices are the inputs, targets and weights of the samples.
 func (r *Rows) Matrices() (X, Y, W blas.General) { return r.x, r.y, r.w }
 
 // Weighed is the same samples with other weights.
-func (r *Rows) Weighed(W blas.General) (learn.Table, error) {
-	return newRows(r.x, r.y, W, r.pseudo, r.opt)
+func (r *Rows) Weighed(W blas.General) (learn.Data, error) {
+	return data(newRows(r.x, r.y, W, r.pseudo, r.opt))
 }
 
 // ByLoss is the data for another loss.
-func (r *Rows) ByLoss(l loss.Loss) (learn.InMemory, error) {
+func (r *Rows) ByLoss(l loss.Loss) (learn.Data, error) {
 	opt := r.opt
 	if opt.Columns.Loss = l; l.Kind == loss.Squared && r.pseudo.Data != nil {
-		return NewRows(r.x, r.pseudo, r.w, opt)
+		return data(NewRows(r.x, r.pseudo, r.w, opt))
 	}
-	return newRows(r.x, r.y, r.w, r.pseudo, opt)
+	return data(newRows(r.x, r.y, r.w, r.pseudo, opt))
 }
-
-// Columns lists the inputs that vary.
-func (r *Rows) Columns() []int { return columns.Measure(r.x).Varying() }
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (model.Fold, error) {
@@ -238,7 +244,7 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 // samples. All samples take the mean of those of the folds, where it is likelier than each, and a Part of the rows of a
 // fold of the same samples those that were learned on these. A λ that was chosen with these then serves: other minima
 // of the criterion have other scales of μ.
-func (r *Rows) Follow(other learn.Data) {
+func (r *Rows) Follow(other learn.Table) {
 	q, ok := other.(*Rows)
 	if !ok {
 		return
@@ -318,21 +324,21 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 		t.from, t.testW = r, rowsOf(r.w, t.split.Test)
 	}
 	if err != nil {
-		return nil, err
+		return learn.Training{}, err
 	}
 	t.in, t.warnings, t.Z = c.in, c.warnings, c.Z
 	t.take(c.out, c.Y, c.raw, c.w)
 	if t.dict, t.weights, err = c.Resolve(ctx, specs); err != nil {
-		return nil, err
+		return learn.Training{}, err
 	}
 	t.names = t.dict.Names()
 	if fold == learn.All {
 		p, err := r.opt.plan(t.dict, what, t.Y.Rows, r.x.Cols, t.Y.Cols, keepsRows(t.Y, t.w, r.Loss()))
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = r.opt.Announce(p)
 		}
-		if err := r.opt.Announce(p); err != nil {
-			return nil, err
+		if err != nil {
+			return learn.Training{}, err
 		}
 		if sums := r.sums; sums != nil && slices.Equal(specs, r.sumsOf) {
 			r.sums = nil
@@ -341,21 +347,21 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 		t.held = p.Held
 	}
 	if features, err := dictionary.InFeatures(t.dict, t.Y.Rows, r.opt.Exact); err != nil {
-		return nil, err
+		return learn.Training{}, err
 	} else if features {
-		return t, t.accumulate(ctx)
+		return t.Training(), t.accumulate(ctx)
 	}
 	opt := kernel.GramOptions{Precision: r.opt.Precision, Backend: r.opt.Backend}
 	switch {
 	case what.Weights() && r.opt.recomputes(len(t.dict), t.Y.Rows, r.x.Cols, t.Y.Cols):
 		t.again, err = t.dict.Sum(ctx, t.Z, opt)
-		return t, fault.From(err)
+		return t.Training(), fault.From(err)
 	case what.Weights():
 		t.grams, err = t.dict.Grams(ctx, t.Z, opt)
-		return t, fault.From(err)
+		return t.Training(), fault.From(err)
 	}
 	t.added, err = t.dict.WeightedGram(ctx, t.Z, t.weights, opt)
-	return t, fault.From(err)
+	return t.Training(), fault.From(err)
 }
 
 // Sums are the sums of the features of SPECs over the samples of which all targets are known, apart for each fold, or
@@ -365,7 +371,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn.Data, error) {
 	c, err := r.everything()
 	if err != nil {
-		return nil, err
+		return learn.Data{}, err
 	}
 	var known []int
 	for i := range r.y.Rows {
@@ -374,11 +380,11 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 		}
 	}
 	if 2*len(known) < r.y.Rows || r.w.Cols > 1 || r.Loss().Kind != loss.Squared {
-		return r, nil
+		return r.Data(), nil
 	}
 	all := &sums.Survey{In: c.in, Sample: c.Z, Warnings: c.warnings, Drawn: new(stream.Survey)}
 	if all.Dict, all.Weights, err = c.Resolve(ctx, specs); err != nil {
-		return nil, err
+		return learn.Data{}, err
 	}
 	if c.out.Scaler != nil {
 		near := *c.out.Scaler
@@ -411,10 +417,10 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	}
 	d, err := sums.New(ctx, rows, opt)
 	if err != nil {
-		return nil, err
+		return learn.Data{}, err
 	}
 	if len(known) == r.y.Rows {
 		r.sums, r.sumsOf = d, specs
 	}
-	return d, nil
+	return d.Data(), nil
 }

@@ -1,5 +1,5 @@
-// Package samples implements learn.Data for samples in memory: rows of inputs, or Gram
-// matrices that the caller gives.
+// Package samples makes learn.Data of samples in memory: of rows of inputs, and of Gram matrices that
+// the caller gives.
 package samples
 
 import (

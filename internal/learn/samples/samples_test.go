@@ -51,11 +51,11 @@ func TestSampleIsItsRows(t *testing.T) {
 		return end.Result.Objective
 	}
 	direct, err := NewRows(x, y, blas.General{}, Options{})
-	if got, want := objective(rows.Sample(idx)), objective(direct, err); got != want {
+	if got, want := objective(rows.Sample(idx)), objective(direct.Data(), err); got != want {
 		t.Errorf("rows: %g, want %g", got, want)
 	}
 	given, err := NewGrams(t.Context(), []blas.General{some}, y, blas.General{}, Options{})
-	if got, want := objective(grams.Sample(idx)), objective(given, err); got != want {
+	if got, want := objective(grams.Sample(idx)), objective(given.Data(), err); got != want {
 		t.Errorf("Gram matrices: %g, want %g", got, want)
 	}
 }
@@ -95,7 +95,7 @@ func TestPartTakesKnownLengths(t *testing.T) {
 		if _, err := part.Train(t.Context(), specs, learn.Nothing, learn.All); err != nil {
 			t.Fatal(err)
 		}
-		got := part.(*Rows).all.Lengths()
+		got := part.Table.(*Rows).all.Lengths()
 		if same := reflect.DeepEqual(got, want); same != (name == "the same") {
 			t.Errorf("%s rows: lengths %v, those of the fold %v", name, got, want)
 		}

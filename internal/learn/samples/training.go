@@ -1,4 +1,4 @@
-// This file is the training set of a fold: kernels or features on samples, targets, and the models fitted to them.
+// Training sets of folds: kernels or features on samples, targets, and the models fitted to them.
 
 package samples
 
@@ -46,10 +46,15 @@ type training struct {
 	F     blas.General // features of the samples, in place of sums where targets are missing
 	known linop.Sum    // in place of grams, see Known; else nil
 
-	from  learn.InMemory // the samples of which the fold is left out
+	from  learn.Parts // the samples of which the fold is left out
 	split learn.Split
 	test  blas.General // targets of the samples left out
 	testW blas.General // their weights
+}
+
+// Training is t as the set that a fit takes.
+func (t *training) Training() learn.Training {
+	return learn.Training{Set: t, Samples: t, Drawn: t.drawn}
 }
 
 // accumulate makes the feature maps of the dictionary and their sums over the rows of Z and Y.
@@ -80,8 +85,8 @@ func keepsRows(Y, W blas.General, l loss.Loss) bool {
 	return columns.Missing(Y) || W.Cols > 1 || l.Kind != loss.Squared
 }
 
-// Drawn are random rows of a set of explicit features.
-func (t *training) Drawn() (rows []int, X, Y, W blas.General) {
+// drawn are random rows of a set of explicit features.
+func (t *training) drawn() (rows []int, X, Y, W blas.General) {
 	if t.maps == nil || t.w.Cols > 1 || t.opt.Columns.Loss.Kind != loss.Squared {
 		return nil, X, Y, W
 	}
@@ -130,7 +135,7 @@ func (t *training) ByLoss(l loss.Loss) (learn.Training, error) {
 	opt.Columns.Loss = l
 	u.opt = &opt
 	_, err := u.setTargets(t.raw, t.w)
-	return &u, err
+	return u.Training(), err
 }
 
 // Kernels are those on the samples, and the targets; no kernels where sums stand for the samples, or see Known.
@@ -243,16 +248,16 @@ func Known(
 		warnings: m.Warnings, known: K, held: held,
 	}
 	if K != nil {
-		return t, nil
+		return t.Training(), nil
 	}
 	p := opt.gramPlan(len(t.dict), Y.Rows, Z.Cols, Y.Cols)
 	if err := opt.Announce(p); err != nil {
-		return nil, err
+		return learn.Training{}, err
 	}
 	t.held = p.Held
 	var err error
 	t.grams, err = t.dict.Grams(ctx, Z, kernel.GramOptions{Precision: opt.Precision, Backend: opt.Backend})
-	return t, fault.From(err)
+	return t.Training(), fault.From(err)
 }
 
 // WeightedGram is K_η on the rows Z for n targets, and the bytes that it and solving with it hold.

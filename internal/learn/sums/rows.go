@@ -1,4 +1,4 @@
-// This file surveys, scales and adds up rows that are read in blocks, and keeps the sums in checkpoints.
+// Rows that are read in blocks: their survey, their scaling, and checkpoints of their sums.
 
 package sums
 

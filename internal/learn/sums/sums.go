@@ -1,4 +1,4 @@
-// Package sums implements learn.Data for data that are read in blocks of rows. One pass
+// Package sums makes learn.Data of data that are read in blocks of rows. One pass
 // adds up products of the features of the kernels, separately for each fold.
 package sums
 
@@ -276,8 +276,8 @@ func (d *Data) Loss() loss.Loss { return loss.Loss{} }
 // Plain reports that targets are learned by squares.
 func (d *Data) Plain() bool { return true }
 
-// Abilities tells that folds are dealt with the first pass.
-func (d *Data) Abilities() learn.Abilities { return learn.Abilities{Folded: d} }
+// Data are the sums as data to learn from, whose folds are dealt by the first pass.
+func (d *Data) Data() learn.Data { return learn.Data{Learnable: d, Comparable: d, Folded: d} }
 
 // Size is the number of samples with an observed target, and of targets.
 func (d *Data) Size() (l, n int) {
@@ -369,8 +369,8 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 		l, weight := rows(t.parts)
 		test, testWeight := rows(t.test)
 		if l < 2 || test == 0 || weight == 0 || testWeight == 0 {
-			return nil, fault.Input("it trains on %d rows and tests on %d: that is too few to choose settings by, so "+
-				"give λ (--lambda), or more rows", l, test)
+			return learn.Training{}, fault.Input("it trains on %d rows and tests on %d: that is too few to choose "+
+				"settings by, so give λ (--lambda), or more rows", l, test)
 		}
 	case len(d.sums) == d.patterns(): // nothing to add up
 		t.parts, d.sums = slices.DeleteFunc(d.sums, func(s stream.Sums) bool { return observed(&s) == 0 }), nil
@@ -379,25 +379,25 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 	}
 	l, _ := rows(t.parts)
 	if l < 2 {
-		return nil, fault.Input("%d rows of data are not enough to learn from", l)
+		return learn.Training{}, fault.Input("%d rows of data are not enough to learn from", l)
 	}
 	if err := t.outputs(); err != nil {
-		return nil, err
+		return learn.Training{}, err
 	}
 	blocks := d.maps.Blocks()
 	if d.so.Patterns != nil {
 		var err error
 		t.space, t.F, err = bcd.NewPatterns(t.patterns(), blocks, d.opt.Backend)
-		return t, fault.From(err)
+		return learn.Training{Set: t, Drawn: t.drawn}, fault.From(err)
 	}
 	p := t.patterns()[0]
 	if !d.so.NoGamma {
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
-		return t, nil
+		return learn.Training{Set: t, Drawn: t.drawn}, nil
 	}
 	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx.Err) }, d.so, d.rows.Ranks)
 	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
-	return rereading{t, gram}, nil
+	return learn.Training{Set: t, Drawn: t.drawn, Unread: func() error { return rowError(gram.Err()) }}, nil
 }
 
 // HeldOut is the surveyed rows of the fold, their targets, and what m predicts for them.

@@ -1,4 +1,4 @@
-// This file makes learning problems of sums over folds, and scores their solutions.
+// Learning problems of sums over folds, and errors of their solutions.
 
 package sums
 
@@ -56,15 +56,6 @@ func (t *training) patterns() (list []bcd.Pattern) {
 	}
 	return list
 }
-
-// rereading is a training set whose space has no Γ.
-type rereading struct {
-	*training
-	gram *stream.Gram // which reads the rows for every product
-}
-
-// Err is why rows could not be read for a product.
-func (t rereading) Err() error { return rowError(t.gram.Err()) }
 
 // outputs fills in the map of the targets by the moments that the sums tell.
 func (t *training) outputs() (err error) {
@@ -125,8 +116,8 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 	return m
 }
 
-// Drawn are rows of the survey.
-func (t *training) Drawn() (rows []int, X, Y, W blas.General) {
+// drawn are rows of the survey.
+func (t *training) drawn() (rows []int, X, Y, W blas.General) {
 	s := t.data.survey
 	if len(s.At) != s.Sample.Rows { // a checkpoint of an older version keeps none
 		return nil, X, Y, W

@@ -1,4 +1,4 @@
-// This file has kernels of which the certificate asks for sums of values, and none are kept.
+// Sums of kernel values that a certificate needs of kernels that are not stored.
 
 package update
 

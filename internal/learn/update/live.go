@@ -1,4 +1,4 @@
-// This file updates models of which a decomposition of K_η is kept.
+// Updates of models that keep a decomposition of K_η.
 
 package update
 

@@ -1,9 +1,9 @@
 // Package update changes the rows that a model was learned from: rows arrive, and rows leave.
 //
-// Kernels, their lengths, the scales of columns, η, L and μ = λl stay, so that λ = μ/l falls as rows arrive: μ is the
-// variance of the noise in units of the kernels, which does not depend on how many rows there are. The coefficients are
-// found anew, to 1e-10 of the targets, and the certificate of the new problem says how much other weights and another L
-// could gain (mathematics.md §16).
+// Kernels, their lengths, the scales of columns, η, L and μ = λl do not change: μ is the variance of the noise in units
+// of the kernels, which does not depend on the number of rows, and λ = μ/l falls as rows arrive. The coefficients are
+// computed anew, to a relative residual of 1e-10, and the certificate of the new problem bounds what other weights and
+// another L could gain (mathematics.md §16).
 package update
 
 import (
@@ -389,7 +389,7 @@ func summed(
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	out, err := finish(ctx, t, m, notes, s, method, relearn)
+	out, err := finish(ctx, learn.Training{Set: t}, m, notes, s, method, relearn)
 	if out != nil && ctx.Err() == nil {
 		if e := held.of(ctx, out.Model); err == nil {
 			err = e

@@ -1,4 +1,4 @@
-// Package npytest reads the reference cases of tests.
+// Package npytest reads the reference cases of tests from .npz files.
 package npytest
 
 import (

@@ -1,4 +1,4 @@
-// Package pagetest looks at pages in headless Chromium.
+// Package pagetest checks how pages are laid out, in headless Chromium.
 package pagetest
 
 import (

@@ -1,4 +1,4 @@
-// This file evaluates the likelihood of a Gaussian process and its gradient in the parameters of the kernel.
+// The marginal likelihood of a Gaussian process, and its gradient in the parameters of the kernel.
 
 package lengths
 

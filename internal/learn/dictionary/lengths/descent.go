@@ -1,4 +1,4 @@
-// This file follows the criterion down.
+// Descent of the criterion.
 
 package lengths
 

@@ -1,4 +1,4 @@
-// This file learns, for each kernel of Euclidean distances, the directions that it has lengths along.
+// Directions that kernels of Euclidean distances have lengths along.
 
 package lengths
 

@@ -3,8 +3,8 @@
 //
 // The lengths, the weights of the kernels, the noise μ and the weight c of a linear kernel beside them maximise the
 // likelihood of a Gaussian process, by a quasi-Newton method on some hundred samples. A column that the targets do not
-// depend on gets a large length. Kernels of a sum part the columns: a target that is a sum of functions of few columns
-// each, or varies at several scales, needs more than one.
+// depend on gets a large length. With several kernels, each can have short lengths on other columns, as for a target
+// that is a sum of functions of few columns each, or at other scales.
 //
 // (Rasmussen and Williams, Gaussian Processes for Machine Learning, MIT Press 2006, chapter 5; Duvenaud, Nickisch and
 // Rasmussen, Additive Gaussian processes, NIPS 2011.)
@@ -49,8 +49,8 @@ const (
 // The second start has the lengths of neighbours exchanged, and in further ones each column has any of them.
 var halvings = [...]float64{0, 1, -1, 2}
 
-// MostKernels is the number of kernels of a sum, at most.
-const MostKernels = len(halvings)
+// mostKernels is the number of kernels of a sum, at most.
+const mostKernels = len(halvings)
 
 // Point is a sum of kernels of width 1, each on columns that are multiplied by its scale, beside Linear times xᵀz/d of
 // the standardised columns, and the noise, all in units of the weight of the first kernel.
@@ -158,8 +158,8 @@ type search struct {
 }
 
 func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, error) {
-	if len(kinds) > MostKernels {
-		return nil, fault.Input("lengths are learned for at most %d kernels of a sum", MostKernels)
+	if len(kinds) > mostKernels {
+		return nil, fault.Input("lengths are learned for at most %d kernels of a sum", mostKernels)
 	}
 	for term, kind := range kinds {
 		if _, ok := shapes[kind]; !ok && (kind != kernel.Linear || term == 0) {
@@ -217,7 +217,7 @@ func (s *search) starts(opt *Options) (list [][]float64, err error) {
 		list = append(list, s.fresh(func(b int) float64 {
 			of := b ^ k
 			if k > 1 {
-				of = rng.IntN(MostKernels)
+				of = rng.IntN(mostKernels)
 			}
 			return math.Exp2(-halvings[of]) * built[b].Width
 		}))
