@@ -108,10 +108,9 @@ type Options struct {
 
 	// IntervalFolds is the number of folds without each of which the model is learned once
 	// more, for intervals of [Model.PredictInterval] by CV+. All that is open in
-	// the options is then chosen anew inside each fold. 0 means that a fit in memory
-	// that chooses λ, or is by the loss logistic, keeps such models at its setting where they are
-	// small, and that other fits keep none; negative, that none are kept. Those of [FitStream]
-	// share the setting chosen.
+	// the options is then chosen anew inside each fold; those of [FitStream] share the
+	// setting chosen. 0 means none: the model keeps what was predicted for held-out rows
+	// alone. Negative: it does not keep that either.
 	IntervalFolds int `json:"interval_folds,omitzero"`
 
 	// Checkpoint is a file that keeps where the final fit stands, replaced as a
@@ -154,8 +153,8 @@ type checked struct {
 	losses   []loss.Loss  // that Loss names, ascending
 	compared *comparison  // that settled what was open; nil where nothing was
 	classes  []string     // that the targets stand for
-	// oneSetting makes models without each fold, 0 IntervalFolds of them meaning those of a cross-validation, that have
-	// the setting of all rows.
+	// oneSetting makes models without each fold that have the setting of all rows, 0 IntervalFolds of them meaning
+	// those of a cross-validation.
 	oneSetting bool
 }
 

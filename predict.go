@@ -105,10 +105,10 @@ func (m *Model) Classify(X mat.Matrix) ([]string, error) {
 }
 
 // PredictProba returns the probabilities of the classes (t×n), in the order of Classes, for the rows of X. They are
-// those of the loss "logistic", of each class against all others divided by their sum, or, of a fit by squares that
-// keeps folds, softmax of the outputs calibrated on these. A model of targets 0 and 1 by the loss "logistic" has the
+// those of the loss "logistic", of each class against all others divided by their sum, or, of a fit by squares,
+// softmax of the outputs calibrated on held-out rows. A model of targets 0 and 1 by the loss "logistic" has the
 // probability of 1 for each output. Probabilities by this loss are σ(a·f + b) of the log odds f with one pair a, b,
-// calibrated on the samples left out of folds; they are σ(f) where the fit had none, see Options.IntervalFolds.
+// calibrated on held-out rows; they are σ(f) where the fit keeps none, see Options.IntervalFolds.
 func (m *Model) PredictProba(X mat.Matrix) (*mat.Dense, error) { return m.probabilities(m.Predict(X)) }
 
 // PredictProbaGram is PredictProba for a model of Gram matrices by the loss "logistic", from what PredictGram takes.

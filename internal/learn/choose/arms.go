@@ -1,4 +1,4 @@
-// This file lists the arms: dictionaries with fixed weights, and what is learned on those that lead.
+// The arms: dictionaries with fixed weights, and what is learned on those that lead.
 
 package choose
 

@@ -1,4 +1,4 @@
-// This file fits arms without a fold, shares folds between ranks, and bounds memory. It leaves out single rows in
+// Fits of arms without a fold, folds shared between ranks, bounds of memory, and refits without single rows in
 // closed form.
 
 package choose

@@ -1,4 +1,4 @@
-// This file has the numbers of the race. docs/race.md has them all, and those of package defaults, in one table.
+// The numbers of the race. docs/race.md has them all, and those of package defaults, in one table.
 
 package choose
 

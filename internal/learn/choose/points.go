@@ -1,4 +1,4 @@
-// This file scores arms on the folds, tests differences, and applies the last rule.
+// Scores of arms on the folds, tests of differences, and the last rule.
 
 package choose
 

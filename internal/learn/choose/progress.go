@@ -1,4 +1,4 @@
-// This file tells how far the comparison of settings has come.
+// How far the comparison of settings has come.
 
 package choose
 

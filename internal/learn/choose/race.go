@@ -1,4 +1,4 @@
-// This file runs the race: rungs, fits without each fold, elimination.
+// The race: rungs, fits without each fold, elimination.
 
 package choose
 

@@ -1,5 +1,5 @@
-// This file divides the time, takes what a part of the data chose to all of it, and compares λ by other losses than the
-// squared one.
+// Stages of a choice: the time is divided, what a part of the data chose is taken to all of it, and other losses
+// compare λ by other losses than the squared one.
 
 package choose
 

@@ -20,11 +20,10 @@ const (
 	StreamFolds = 5 // of streamed data
 )
 
-// Intervals. Models of folds are kept by default for so many samples, where they take so many numbers.
+// Intervals. Refits without each of so many samples take one decomposition, of some seconds.
 const (
 	IntervalLevel   = 0.9
 	IntervalSamples = 2000
-	IntervalNumbers = 1 << 23 // 64 MiB
 )
 
 // PathPoints is the length of a path of λ, which falls by √10 from the mean of the diagonal of K_η,

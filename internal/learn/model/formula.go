@@ -1,4 +1,4 @@
-// This file describes models as formulas.
+// Models as formulas.
 
 package model
 

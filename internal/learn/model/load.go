@@ -1,4 +1,4 @@
-// This file reads model files and checks that their parts fit together.
+// Model files as they are read, and checks that their parts fit together.
 
 package model
 

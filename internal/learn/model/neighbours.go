@@ -1,4 +1,4 @@
-// This file approximates closed forms of models of many rows by the rows that covary most with a point.
+// The posterior of models of many rows, given the rows that covary most with a point.
 
 package model
 

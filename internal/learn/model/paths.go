@@ -1,4 +1,4 @@
-// This file estimates closed forms of models of targets with missing or weighted cells by random functions.
+// The posterior given many missing or weighted cells, by random functions.
 
 package model
 

@@ -206,7 +206,7 @@ type decomposed struct {
 
 func (m *Model) decomposed(ctx context.Context, b *Samples) (*decomposed, error) {
 	l := float64(b.Z.Rows)
-	if err := memory.Check("closed forms for single rows", 40*l*l, "use cv+, or a model of fewer rows"); err != nil {
+	if err := memory.Check("closed forms for single rows", 40*l*l, "a model of fewer rows"); err != nil {
 		return nil, err
 	}
 	d := &decomposed{be: b.be, l: b.Z.Rows, r: m.L.Rank()}

@@ -1,4 +1,4 @@
-// This file estimates the noise, and how much posterior variances count beside it, from residuals without rows.
+// The noise, and how much posterior variances count beside it, from residuals without rows.
 
 package model
 

@@ -1,4 +1,4 @@
-// This file has models that predict from their training inputs, or from cross-Gram matrices.
+// Models that predict from their training inputs, or from cross-Gram matrices.
 
 package model
 

@@ -1,4 +1,4 @@
-// This file writes model files, and has their format.
+// Model files: their format, and how they are written.
 
 package model
 

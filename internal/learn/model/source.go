@@ -1,4 +1,4 @@
-// This file has what a model keeps for changes of the rows that it was learned from.
+// What a model keeps for changes of the rows that it was learned from.
 
 package model
 

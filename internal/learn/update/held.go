@@ -16,7 +16,7 @@ type held struct {
 	m    *model.Model
 	all  bool // they are all rows of the model
 	rows coded
-	of0  int // how many rows of the model stand behind them
+	l    int // rows of the model before the change
 }
 
 // newHeld are the rows of m with those that arrive and without those that leave.
@@ -47,11 +47,11 @@ func newHeld(m *model.Model, arriving, leaving coded) (*held, error) {
 		}
 	}
 	for _, p := range m.Sums {
-		h.of0 += p.Rows
+		h.l += p.Rows
 	}
 	h.rows = under(take(old, stay), arriving)
 	if most := learn.DrawnRows; h.rows.Z.Rows > most { // as many of those that arrive as there are among all rows
-		l := h.of0 - leaving.Z.Rows + arriving.Z.Rows
+		l := h.l - leaving.Z.Rows + arriving.Z.Rows
 		rng := rand.New(rand.NewPCG(uint64(l), 1))
 		fresh := min(arriving.Z.Rows, max(most-len(stay), most*arriving.Z.Rows/max(l, 1)))
 		some := slices.Concat(rng.Perm(len(stay))[:most-fresh], nil)
