@@ -119,12 +119,17 @@ func (m *Model) PredictIntervalGram(
 // PredictDeviation returns the posterior standard deviation (t×n) of the outputs at the rows of X, in
 // their units: that of the Gaussian process with covariance (σ²/μ)·K_η⊗L, μ = λl, and noise of
 // variance σ², which comes from the residuals of each output without each row. It
-// says where data are thin, and does not count the noise. Beyond 2000 rows its square is that given the 64 rows that,
+// says where data are thin, and does not count the noise (docs/mathematics-data.md §13).
+//
+// It is exact for at most 2000 rows of complete targets, for at most 4096 observed cells where targets are missing or
+// have weights or each kernel has an L of its own, and for explicit features of complete targets. Beyond 2000 rows its
+// square is that given the 64 rows that,
 // one by one, explain most of the variance at a row of X, times the share that makes the effective degrees of freedom
 // of the training rows those of all rows, and times a factor for the log density of training rows without themselves:
-// of the powers of 2 within a standard error of the best, the one nearest to 1. Where targets have missing or weighted
-// cells it is that of 64 random functions from the process, which tell it to 9 %, for at most 8192 rows. The model must
-// keep its training inputs: it is [ErrInput] for models of explicit features and of Gram matrices.
+// of the powers of 2 within a standard error of the best, the one nearest to 1. Of more cells it is that of 64 random
+// functions from the process, which tell it to 9 %, for at most 8192 rows. By the losses huber and logistic it is that
+// of Laplace's approximation. Models of Gram matrices, which do not say k(x,x), and by the loss of quantiles, which has
+// no curvature, are [ErrInput].
 func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
 	return m.forRows(ctx, X, func(dst, x blas.General) error { return m.fitted().Deviation(ctx, dst, x) })
 }
@@ -139,8 +144,8 @@ func (m *Model) Noise(ctx context.Context) (sigma []float64, err error) {
 }
 
 // Distances returns how far each row of X is from the nearest training row, the inputs standardised
-// where the fit did so.
-// The model must keep its training inputs, as for PredictDeviation, or be a sum.
+// where the fit did so. Models that keep no training inputs, those of explicit features and of Gram matrices, are
+// [ErrInput].
 func (m *Model) Distances(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	alive(ctx)
 	x := raw(X)
@@ -224,9 +229,9 @@ type LeaveOneOut struct {
 	Freedom    float64    // effective degrees of freedom, the sum of the leverages
 }
 
-// LeaveOneOut refits the model without each of its training rows. It costs one decomposition of
-// K_η, about 10·l³ operations. The
-// model must keep its training inputs, as for PredictDeviation.
+// LeaveOneOut refits the model without each of its training rows, or of those that a model of explicit features keeps.
+// It costs one decomposition of K_η, about 10·l³ operations, or one factor of the covariance of at most 4096 observed
+// cells. Models of Gram matrices and of losses other than the squared one are [ErrInput].
 func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
 	alive(ctx)
 	r, err := m.fitted().LeaveOut(ctx)
