@@ -310,7 +310,8 @@ static void classes(void) {
 	CHECK(right >= L - 3);
 	double sets[L * 2];
 	iokl_matrix p = rowmajor(f, L, 2), in = rowmajor(sets, L, 2);
-	STATUS(iokl_predict_sets(model, &a, 0.9, &p, &in, &err), IOKL_BAD_INPUT); /* it keeps no folds */
+	STATUS(iokl_predict_sets(model, &a, 0.9, &p, &in, &err), IOKL_OK); /* by refits without each row */
+	STATUS(iokl_predict_sets(model, &a, 1.5, &p, &in, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_model_free(model, &err), IOKL_OK);
 	const char *folds = "{\"kernels\": [\"gaussian:all:1,2\"], \"lambda\": 1e-3, \"interval_folds\": 4}";
 	STATUS(iokl_fit_classes(&a, codes, L, names, 2, folds, &job, &err), IOKL_OK);
@@ -368,8 +369,9 @@ static void grams(void) {
 	STATUS(iokl_predict(model, &a, &b, &err), IOKL_BAD_INPUT);
 	double low[T * N], high[T * N];
 	iokl_matrix lo = rowmajor(low, T, N), hi = rowmajor(high, T, N);
-	/* It keeps no folds. */
-	STATUS(iokl_predict_interval_gram(model, cross, 2, NULL, &out, &lo, &hi, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_predict_interval_gram(model, cross, 2, "{\"level\": 0.8}", &out, &lo, &hi, &err), IOKL_OK);
+	/* It keeps no models of folds. */
+	STATUS(iokl_predict_interval_gram(model, cross, 2, "{\"method\": \"cv+\"}", &out, &lo, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_model_free(model, &err), IOKL_OK);
 	STATUS(iokl_fit_gram(stack, 2, &b, "{\"lambda\": 1e-4, \"interval_folds\": 5}", &job, &err), IOKL_OK);
 	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
@@ -382,8 +384,8 @@ static void grams(void) {
 		CHECK(f2[i] == f[i] && low[i] < high[i] && low[i] <= f[i] && f[i] <= high[i]);
 	STATUS(iokl_predict_interval_gram(model, cross, 1, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_predict_interval_gram(model, NULL, 2, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
-	STATUS(iokl_predict_interval_gram(model, cross, 2, "{\"method\": \"jackknife+\"}", &out2, &lo, &hi, &err),
-	       IOKL_BAD_INPUT);
+	/* Cross-Gram matrices do not say k(x,x). */
+	STATUS(iokl_predict_interval_gram(model, cross, 2, "{\"local\": true}", &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
 	hi.rows--;
 	STATUS(iokl_predict_interval_gram(model, cross, 2, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_model_free(model, &err), IOKL_OK);
