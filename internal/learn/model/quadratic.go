@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -83,10 +84,10 @@ func (m *Model) laplace(ctx context.Context, of func(*Model, context.Context) (*
 		return nil, err
 	}
 	k, err := of(q, ctx)
-	if err == nil && m.LogOdds() { // the variance of the noise is 1/φ'', half of 1/w
-		for j := range k.sigma {
-			k.sigma[j] = math.Sqrt2 / 2
-		}
+	if err != nil || !m.LogOdds() || k.sigma == nil {
+		return k, err
 	}
-	return k, err
+	logistic := *k // the variance of the noise is 1/φ'', half of 1/w
+	logistic.sigma = slices.Repeat([]float64{math.Sqrt2 / 2}, len(k.sigma))
+	return &logistic, nil
 }
